@@ -640,6 +640,7 @@ def build_visited() -> Visited:
     scene.track.collection = searched
     scene.track.save()
     track = [scene.track.slug]
+    machine = make_machine(scene.track, scene.organizer)
     arguments: dict[str, list[object]] = {
         "page": ["index.html"],
         "token_id": [1],
@@ -680,11 +681,11 @@ def build_visited() -> Visited:
         "slug judge_board_id": [*track, on_board.board_id],
         "slug judge_board_id kind": [*track, on_board.board_id, "csv"],
         "slug judge_board_id result_id": [*track, on_board.board_id, on_board.pk],
-        "machine_id": [make_machine(scene.track, scene.organizer).pk],
-        "machine_id token_id": [1, 1],
-        "machine_id batch_id": [1, 1],
-        "machine_id evidence_id": [1, 1],
-        "machine_id name kind": [1, "people", "csv"],
+        "machine_id": [machine.pk],
+        "machine_id token_id": [machine.pk, 1],
+        "machine_id batch_id": [machine.pk, batch.pk],
+        "machine_id evidence_id": [machine.pk, 1],
+        "machine_id name kind": [machine.pk, "people", "csv"],
         "slug sample_id": [*track, 1],
         "slug estimate_id name kind": [*track, 1, "ranking", "csv"],
         "import_id": [make_import(scene.track, scene.organizer).pk],
