@@ -101,8 +101,9 @@ class NewJudgeSerializer(Strict):
         default="",
         help_text="What the file contains, if its name does not say it.",
     )
-    form = serializers.ChoiceField(
+    format = serializers.ChoiceField(
         [*FORMS],
+        source="form",
         required=False,
         allow_blank=True,
         default="",

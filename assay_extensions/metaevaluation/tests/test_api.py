@@ -40,6 +40,8 @@ def test_campaign_of_judges_by_the_api(scored: Scene) -> None:
     made = member.post(path(scored, "judges"), sent)
     assert (made.status_code, made.json()["team"], made.json()["files"][0]["rows"]) == (201, "Ours", 9)
     assert made["Location"] == made.json()["url"]
+    formless = {"tag": "bad", "file": SimpleUploadedFile("bad.qrels", qrels(3, 0, 2)), "format": "tot"}
+    assert "no file is a table of scores" in member.post(path(scored, "judges"), formless).content.decode()
     wrong = {"tag": "bad", "file": SimpleUploadedFile("bad.qrels", qrels(3, 0, 9))}
     refused = member.post(path(scored, "judges"), wrong)
     assert (refused.status_code, len(refused.json()["errors"])) == (422, 3)
