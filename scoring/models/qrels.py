@@ -82,7 +82,8 @@ class Qrels(models.Model):
     @property
     def agreement(self) -> dict[str, Any] | None:
         """The agreement of the people whose judgments were frozen, when they were; None for other versions."""
-        return self.report.get("agreement")
+        agreement: dict[str, Any] | None = self.report.get("agreement")
+        return agreement
 
     @property
     def set_key(self) -> str:

@@ -124,10 +124,10 @@ def check_of_opening(track: Track) -> Iterator[Check]:
         yield Check("look", "Leaks are not checked", detail, address, "Check for leaks", "leaks")
     elif check is not None:
         result = verdict(check, len(check.leaks), len(check.unknown))
-        link = {"address": address, "link": "See it"} if check.leaks or check.unknown else {}
+        link = (address, "See it") if check.leaks or check.unknown else ("", "")
         if result.state != "stop":
             skip = Problem(result.detail).accept if result.state == "look" else ""
-            yield result._replace(label=f"Leaked topics: {result.label}", skip=skip, **link)
+            yield Check(result.state, f"Leaked topics: {result.label}", result.detail, *link, skip)
 
 
 def leaks_page(track: Track) -> LeaksPage:
