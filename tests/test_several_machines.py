@@ -178,7 +178,7 @@ def finish(address: str) -> None:
     wait_until(lambda: is_done(job), reason=f"{job.title} is done")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_campaign_survives_the_death_of_each_process(
     machines: Machines, service: s3.Service, beat: Factory
 ) -> None:

@@ -199,7 +199,7 @@ def check_second_demo() -> None:
     assert all_rows() == before
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(fork: Factory, tmp_path: Path) -> None:
     moments = {
         "import": lambda: Import.objects.filter(position__gt=0).exists(),

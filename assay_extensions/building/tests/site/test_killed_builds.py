@@ -57,7 +57,7 @@ def holders() -> int:
     return parts.values("holder").distinct().count()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_two_workers_convert_and_another_takes_over_from_a_killed_one(
     worker: Factory, beat: Factory, tmp_path: Path
 ) -> None:
