@@ -96,9 +96,13 @@ def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env
 
 def with_formulas(parser: MarkdownIt, *, has_prices: bool = False) -> MarkdownIt:
     """Let a parser read LaTeX between dollars. Among prices, only dollars next to the letters of a formula count."""
-    are_loose = not has_prices
-    spaces = {"allow_space": are_loose, "allow_digits": are_loose}
-    dollarmath_plugin(parser, double_inline=True, allow_labels=False, **spaces)
+    dollarmath_plugin(
+        parser,
+        double_inline=True,
+        allow_labels=False,
+        allow_space=not has_prices,
+        allow_digits=not has_prices,
+    )
     parser.add_render_rule("math_inline", _math("inline"))
     parser.add_render_rule("math_inline_double", _math("block"))
     parser.add_render_rule("math_block", _math("block"))
