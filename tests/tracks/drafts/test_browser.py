@@ -43,6 +43,7 @@ class Person:
         expect(self.page.locator("legend.h2")).to_have_text(name)
 
 
+@pytest.mark.nightly
 def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_page: Page) -> None:
     make_protocol("trec-adhoc")
     page, base = browser_page, live_server.url
