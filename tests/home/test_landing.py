@@ -261,7 +261,7 @@ def test_page_of_a_track_has_a_mark_at_the_top_and_its_section_open(client: Clie
     assert '<a href="/tracks/" aria-current="true">' in page
     sections = r'<details( open)?> <summary><span class="visually-hidden">([\w ]+)<'
     folded = re.findall(sections, page)
-    assert [name for is_open, name in folded if not is_open] == ["Results", "Settings"]
+    assert [name for is_open, name in folded if not is_open] == ["Judging", "Results", "Settings"]
 
 
 def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
