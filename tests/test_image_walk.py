@@ -37,6 +37,10 @@ SIZES = (
 )  # of the images of an argument
 RUNS = {"harbor": (1, 2, 3, 4, 5), "meadow": (6, 5, 4, 3, 2)}  # images by rank, of each argument
 KEYS = {"ada": "221100", "ben": "221000"}  # of the grades, by image; their mean is rounded up
+IS_WHOLE = """image => {
+  const [own, pane] = [image, image.closest(".pane")].map((element) => element.getBoundingClientRect());
+  return own.bottom <= pane.bottom && own.right <= pane.right;
+}"""
 LEADERBOARD = re.compile(r"/leaderboards/\d+/$")
 
 
@@ -121,6 +125,7 @@ class ImageWalk(Walk):
             image = self.page.locator("#document-panel .panel-body .post-image")
             expect(image).to_have_js_property("complete", True)
             assert image.evaluate("image => image.naturalWidth") == SIZES[int(docno[-1]) - 1][0]
+            assert image.evaluate(IS_WHOLE)
             n += 1
             if username == "ada" and n <= 2:
                 self.picture(f"judging-{docno}")
