@@ -19,11 +19,14 @@ PAGES = {
 
 
 def index_for_programs(site: str) -> str:
-    """The index in Markdown, as llmstxt.org describes it: what visitors see. `site` is the origin of the addresses."""
+    """The index in Markdown, as llmstxt.org describes it: what visitors see. `site` is the origin of the addresses.
+
+    Tracks that need a missing extension are left out.
+    """
     tracks = [
         track
         for track in tracks_for(AnonymousUser()).order_by("name", "slug")
-        if track.protocol.parsed.takes_runs
+        if not track.protocol.missing and track.protocol.parsed.takes_runs
     ]
     runs = [line for track in tracks for line in _runs_of(track, site)]
     pages = [f"- [{title}]({site}{reverse('documentation', args=[page])})" for page, title in PAGES.items()]
