@@ -220,7 +220,7 @@ def remarks(track: Track) -> Iterator[Check]:
         yield Check("look", text.removesuffix("."), "", address, "Disagreements")
 
 
-def agreement_in_short(track: Track) -> dict[str, Any]:
+def agreement_in_short(track: Track) -> dict[str, object]:
     """The agreement of the main and dual batches, as qrels keep it. Without shared units, `alpha` is None."""
     scale = scales_of(track.protocol.parsed)[0]
     of_people = judgments_of(track, main_round()).order_by()

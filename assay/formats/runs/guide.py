@@ -17,7 +17,8 @@ from assay.formats.runs.rules import MANNERS, MAX_CITED, MAX_SENTENCES, AnswerFo
 from assay.protocols.schema import AnswerRules, Protocol
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-NAME: dict[str, Any] = {"type": ["string", "integer"], "pattern": r"^\S+$"}
+Schema = dict[str, Any]  # a JSON Schema, whose keys are those of the standard
+NAME: Schema = {"type": ["string", "integer"], "pattern": r"^\S+$"}
 N_TOPICS = 2  # of the example
 
 
@@ -104,7 +105,7 @@ def _block(language: str, text: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def run_schema(protocol: Protocol) -> dict[str, Any] | None:
+def run_schema(protocol: Protocol) -> Schema | None:
     """The JSON Schema of a line of a run; None if the protocol accepts no JSON lines.
 
     It accepts whatever the check accepts without an error that the form alone causes.
@@ -118,13 +119,13 @@ def run_schema(protocol: Protocol) -> dict[str, Any] | None:
     return start | (lines[0] if len(lines) == 1 else {"anyOf": lines})
 
 
-def _record() -> dict[str, Any]:
+def _record() -> Schema:
     """The schema of a ranked document. The first name of a field counts that the object has."""
     known = {field: NAME | {"maxLength": longest} for field, longest in LONGEST.items()}
     known["tag"] = {"anyOf": [{"type": "null"}, known["tag"]]}
     fields = []
     for field, names in NAMES.items():
-        schema: dict[str, Any] | bool = field == "tag"  # without any of the names
+        schema: Schema | bool = field == "tag"  # without any of the names
         for name in reversed(names):
             value = {"properties": {name: known.get(field, {"type": "number"})}}
             schema = {"if": {"required": [name]}, "then": value, "else": schema}
@@ -132,12 +133,12 @@ def _record() -> dict[str, Any]:
     return {"type": "object", "allOf": fields}
 
 
-def _line(form: AnswerForm, rules: AnswerRules) -> dict[str, Any]:
+def _line(form: AnswerForm, rules: AnswerRules) -> Schema:
     """The schema of the object of one line. Other keys may be anything."""
     docno = {"type": "string", "pattern": r"^\S+$", "maxLength": MAX_CITED}
     text = {"type": "string", "pattern": r"\S"}
     most = MAX_NAME if rules.max_run_id is None else min(MAX_NAME, rules.max_run_id)
-    places: dict[str, Any] = {
+    places: Schema = {
         form.tag: NAME | {"maxLength": most},
         form.topic: NAME | {"maxLength": MAX_TOPIC},
     }
@@ -149,16 +150,14 @@ def _line(form: AnswerForm, rules: AnswerRules) -> dict[str, Any]:
         form.texts, text
     )
     if form.has_references:
-        references: dict[str, Any] = {"type": "array", "items": docno}
+        references: Schema = {"type": "array", "items": docno}
         if not form.is_lenient:
             references["uniqueItems"] = True
         if rules.max_references is not None:
             references["maxItems"] = rules.max_references
         places["references"] = references
     cited = [{"type": "integer", "minimum": 0}] * form.has_indexes + [docno] * form.has_ids
-    citations: list[dict[str, Any]] = [
-        {"type": "array", "items": cited[0] if len(cited) == 1 else {"anyOf": cited}}
-    ]
+    citations: list[Schema] = [{"type": "array", "items": cited[0] if len(cited) == 1 else {"anyOf": cited}}]
     if form.has_scores:
         citations.append({"type": "object", "additionalProperties": {"type": "number"}})
     sentence = {
@@ -173,7 +172,7 @@ def _line(form: AnswerForm, rules: AnswerRules) -> dict[str, Any]:
         "minItems": least,
         "maxItems": MAX_SENTENCES,
     }
-    schema: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+    schema: Schema = {"type": "object", "properties": {}, "required": []}
     for place, value in places.items():
         outer, _, key = place.rpartition(".")
         inside = schema
