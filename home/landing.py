@@ -30,7 +30,7 @@ from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
 from tracks.assessors.selectors import is_assessor, judged_tracks, judges_anywhere
 from tracks.checklist.points import PHASES, Phase
-from tracks.checklist.selectors import Next, next_steps
+from tracks.checklist.selectors import Kind, Next, next_steps
 from tracks.deadline_acceptance import next_closing
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Deadline, Milestone, SitePage, Topic, Track
@@ -214,7 +214,7 @@ class TracksPage:
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     """The tracks with all of some words in their name, description or protocol. Four queries for a visitor.
 
-    Organizers see the next step of a few tracks without results. Its query is one for all.
+    Organizers see the next step of a few tracks, first of those without results. Its query is one for all.
     """
     everything = listed_tracks(user)
     is_filtered = len(everything) >= MIN_FILTERED
@@ -222,12 +222,11 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     listed = [row for row in everything if row.has_words(words)]
     rest = [row for row in listed if not row.has_role]
     organized = [
-        row
-        for row in listed
-        if row.role and not row.role.is_chair and not row.board and not row.track.protocol.missing
-    ][:MAX_STEPS]
+        row for row in listed if row.role and not row.role.is_chair and not row.track.protocol.missing
+    ]
+    organized = sorted(organized, key=lambda row: row.board is not None)[:MAX_STEPS]
     for row, step in zip(organized, next_steps([row.track for row in organized]), strict=True):
-        row.step = step
+        row.step = None if step.kind == Kind.DONE else step
     waiting = next((row for row in organized if row.step and row.step.address), None)
     if waiting:
         waiting.is_first = True

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import OuterRef, Subquery
 
 from publishing.models import Archive
-from scoring.checklist import boards_of, qrels_of
+from scoring.checklist import boards_of, is_over, qrels_of
 from tracks.checklist.points import Campaign, Phase, Point, Problem, n_of, numbers, points
 from tracks.models import Download
 from web.links import address_of
@@ -31,7 +31,7 @@ def _numbers() -> dict[str, Any]:
 
 @points(Phase.RESULTS, 30)
 def archive(campaign: Campaign) -> Iterator[Point]:
-    """An archive is done as long as no qrels and no leaderboard came after it."""
+    """An archive is recommended after the release, and done as long as no qrels and no leaderboard came after it."""
     n, archived_at = campaign.numbers["n_archives"], campaign.numbers["archived_at"]
     results = [*campaign.rows(boards_of)[:1], *campaign.rows(qrels_of)]
     later = [result for result in results if n and result.created_at > archived_at]
@@ -43,8 +43,8 @@ def archive(campaign: Campaign) -> Iterator[Point]:
         n > 0 and not later,
         (Problem(problem),) if later else (),
         action="Make an archive",
-        detail="The campaign is complete. An archive keeps all of it in one file, if you like.",
-        is_optional=True,
+        detail="one file keeps the whole campaign, so that others can check it and build on it.",
+        is_optional=not is_over(campaign),
         skip="archive",
     )
     if n:
@@ -65,7 +65,7 @@ def _publication(campaign: Campaign) -> Point:
         counted(n, "archive") if n else "for organizers only",
         address,
         n > 0,
-        action="Publish the archive" if hidden else "Add the archive to the downloads",
+        action="Publish the archive" if hidden else "Add to downloads",
         detail="Only organizers can get the archive. Others get it from the downloads once it is released.",
         is_form=not (n or hidden),
         is_optional=True,

@@ -240,6 +240,13 @@ def _newer(board: Any, released: Any) -> Iterator[Point]:
     yield Point(label, state, address, False, (problem,), action, text, is_optional=True)
 
 
+def is_over(campaign: Campaign) -> bool:
+    """Return whether a leaderboard is released, none against newer qrels is to be, and nobody judges."""
+    shown = campaign.once(boards)
+    released = next((board for board in shown if board.release != Leaderboard.Release.HIDDEN), None)
+    return released is not None and not is_judging(campaign) and not any(_newer(shown[0], released))
+
+
 @points(Phase.RESULTS, 22)
 def release(campaign: Campaign) -> Iterator[Point]:
     """The release. It comes after the closing: a run could be made from the qrels."""
@@ -251,7 +258,9 @@ def release(campaign: Campaign) -> Iterator[Point]:
         state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
         yield Point("Release", state, released.get_absolute_url(), True, tuple(map(Problem, reasons)))
         newer = list(_newer(shown[0], released))
-        yield _announcement(campaign, released)._replace(is_possible=not newer)
+        yield _announcement(campaign, released)._replace(
+            is_possible=not newer, is_optional=not is_over(campaign)
+        )
         yield from newer
         return
     yield _to_release(campaign, next(iter(shown), None))
@@ -275,8 +284,7 @@ def _announcement(campaign: Campaign, released: Any) -> Point:
         else f"{address}&audiences=teams",
         is_done,
         action="Announce the results",
-        detail="The campaign is complete. You can announce the results, if you like.",
-        is_optional=True,
+        detail="teams and readers learn where the results are.",
         skip="announcement",
     )
 

@@ -273,7 +273,7 @@ def release(organizer: Person) -> None:
     organizer.shot("release")
     organizer.press("Release to the teams")
     organizer.follow("Home")
-    expect(organizer.page.get_by_text("The campaign is complete.")).to_be_visible()
+    expect(organizer.page.get_by_role("link", name="Announce the results…")).to_be_visible()
     organizer.shot("complete")
 
 

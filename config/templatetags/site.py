@@ -217,6 +217,13 @@ def main_link(context: template.Context, words: str, address: str, *, is_only: b
 
 
 @register.simple_tag(takes_context=True)
+def is_in_line(context: template.Context, address: str) -> bool:
+    """Return whether the line of the next step has the button with this address, so that the page needs none."""
+    step = _step_of(context, context["track"])
+    return step is not None and step.is_at(address)
+
+
+@register.simple_tag(takes_context=True)
 def main_words(context: template.Context, words: str) -> str:
     """The words of the main button of a page of a track, which are those of the step where it leads."""
     step = _step_of(context, context["track"])

@@ -136,6 +136,7 @@ class TopicPage(LeaderboardPage):
     """One topic. `topic` is None if only the qrels have it; `grades` are grade, label and number of units.
 
     Unless the reader asks for all runs, there are no more than a hundred `rows`, and a few runs of each document.
+    `has_runs` says whether there are runs whose ranks the reader may see.
     """
 
     topic: Topic | None
@@ -152,6 +153,7 @@ class TopicPage(LeaderboardPage):
     documents: dict[str, ShownDocument]
     documents_page: Page[str]
     unique: list[UniqueUnits] | None
+    has_runs: bool
 
     @property
     def has_choices(self) -> bool:
@@ -193,12 +195,10 @@ def topic_page(
     grades = Counter(by_docno.values())
     has_pairs = protocol.judged.has_votes  # which are pooled; the qrels have documents
     pooled = _contributions(board, code)
-    if not oversees(
-        user, board.track_id
-    ):  # PostgreSQL finds a few ids by the key, which it does not do for a query
-        pooled = pooled.filter(
-            run__in=[*runs_for(user).filter(track=board.track_id).values_list("pk", flat=True)]
-        )
+    has_runs = is_overseer = oversees(user, board.track_id)
+    if not is_overseer:  # PostgreSQL finds a few ids by the key, which it does not do for a query
+        own_runs = [*runs_for(user).filter(track=board.track_id).values_list("pk", flat=True)]
+        pooled, has_runs = pooled.filter(run__in=own_runs), bool(own_runs)
     best = {}
     if not has_pairs:
         best = dict(pooled.order_by().values_list("entry__docno").annotate(best=Min("rank")))
@@ -235,7 +235,8 @@ def topic_page(
         ],
         documents=shown_documents(collection, listed),
         documents_page=listed,
-        unique=_unique(board, code) if oversees(user, board.track_id) and not has_pairs else None,
+        unique=_unique(board, code) if is_overseer and not has_pairs else None,
+        has_runs=has_runs,
     )
 
 

@@ -111,8 +111,8 @@ class PhasePoints:
 
     @property
     def state_in_short(self) -> str:
-        """The first part of the state."""
-        return self.state.partition(",")[0]
+        """The state without what is only recommended: it fits on a line of the navigation."""
+        return f"{self.n_left:,} to do" if self.n_left else self.state
 
     @property
     def progress(self) -> float:

@@ -224,6 +224,19 @@ def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene)
     assert page.n_runs == 2
 
 
+def test_reader_without_runs_sees_no_ranks_on_the_page_of_a_topic(scored: Scene) -> None:
+    address = reverse("scoring:topic", args=[scored.leaderboard(release="public").pk, "A.1"])
+    member = Client()
+    member.force_login(scored.member)
+
+    own, others = (client.get(address).content.decode() for client in (member, Client()))
+
+    assert "Rank in each run" in own
+    assert "The judged units. The ranks of your own runs appear here" in others
+    assert "Rank in each run" not in others
+    assert ">Leaderboard</a></li>" in others, "the crumb, without the only version"
+
+
 def test_titles_of_topics_are_shown_to_those_who_may_see_the_topics(scored: Scene) -> None:
     board = scored.leaderboard(release="participants")
     Download.objects.create(track=scored.track, kind="topics", audience="teams")
