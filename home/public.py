@@ -46,7 +46,7 @@ PLANNED_AS = {
 class PublicPage:
     """A track for a reader. `teams` are those of a participant, with their runs; `work` is what an assessor has.
 
-    `earlier` is the result of another track on the same collection, as long as this one has none.
+    `same_task` is the result of another track with its protocol and collection, as long as this one has none.
     """
 
     track: Track
@@ -62,7 +62,7 @@ class PublicPage:
     kinds: list[str]
     news: list[Listed]
     result: Summary | None
-    earlier: Summary | None
+    same_task: Summary | None
     organizers: list[str]
     citation: str
     teams: list[TeamRunsPage]
@@ -154,7 +154,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         kinds=_kinds(track.protocol.parsed.runs),
         news=latest(user, track),
         result=result,
-        earlier=_summary(user, _shown(_EARLIER, user, track)) if result is None else None,
+        same_task=_summary(user, _shown(_SAME_TASK, user, track)) if result is None else None,
         organizers=organizers,
         citation=_citation(track, organizers, dates, f"{site_of(request)}{track.get_absolute_url()}"),
         teams=team_runs_pages(cast("User", user), track, listed.teams) if listed.teams else [],
@@ -192,7 +192,11 @@ def _boards(user: object, condition: Q) -> QuerySet[Leaderboard]:
 
 
 _BOARD = Prepared(lambda user, track: _boards(user, Q(track=track)))
-_EARLIER = Prepared(lambda user, track: _boards(user, Q(track__collection__tracks=track) & ~Q(track=track)))
+_SAME_TASK = Prepared(
+    lambda user, track: _boards(
+        user, Q(track__collection__tracks=track, track__protocol__tracks=track) & ~Q(track=track)
+    )
+)
 
 
 def _shown(boards: Prepared[Leaderboard], user: AnyUser, track: Track) -> Leaderboard | None:

@@ -113,9 +113,10 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
 
 
 def announce_opening(campaign: Campaign) -> tuple[tuple[str, str], ...]:
-    """The offer to announce the opening, until there is an announcement."""
+    """The offer to announce the opening, until there is an announcement, or a pool, which batches and qrels need."""
     address = f"{campaign.address('participation:new_announcement')}?about=opening"
-    return () if campaign.numbers["announced_at"] else (("Announce the opening…", address),)
+    is_late = campaign.numbers["announced_at"] or campaign.rows(pools_of)
+    return () if is_late else (("Announce the opening…", address),)
 
 
 def _announce_closing(campaign: Campaign) -> tuple[tuple[str, str], ...]:

@@ -117,14 +117,14 @@ def _changes(campaign: Campaign, newest: Qrels) -> bool:
 def closing(campaign: Campaign) -> Iterator[Point]:
     """The end of the runs, which pools need, and the release of a leaderboard: a run could be made from its qrels.
 
-    By hand it is the next step only if no time is set, a team has a run, and a pool was not built without it. If a time
-    is set, it is offered on the last day.
+    By hand it is the next step only if no time is set, a team has a run, and a pool was not built without it; and when
+    the judging is over. If a time is set, it is offered on the last day.
     """
     if not campaign.protocol.takes_runs:
         return
     track, closing = campaign.track, campaign.once(closing_of)
     is_draft, is_open, ends = track.status == Track.Status.DRAFT, closing.is_open, closing.ends
-    is_due = is_open and _is_hidden(campaign) and CLOSING not in track.skipped
+    is_due = is_open and _is_judged(campaign) and CLOSING not in track.skipped
     is_possible = is_open and (is_due or campaign.once(counts_of).runs > 0)
     close = (("Close for runs…", campaign.address("tracks:close_track")),) if closing.is_last_day else ()
     on = f"on {ends}" if ends else "runs can still come in"
@@ -147,11 +147,13 @@ def closing(campaign: Campaign) -> Iterator[Point]:
     )
 
 
-def _is_hidden(campaign: Campaign) -> bool:
-    """Return whether the newest leaderboard could be released, and none is."""
-    shown = campaign.once(boards)
+def _is_judged(campaign: Campaign) -> bool:
+    """Return whether the main judging is over or runs are scored, and no leaderboard is released."""
+    shown, batches = campaign.once(boards), campaign.rows(batches_of)
     is_released = any(board.release != Leaderboard.Release.HIDDEN for board in shown)
-    return bool(shown) and shown[0].status == Leaderboard.Status.READY and not is_released
+    main = {batch.status for batch in batches if batch.kind == Batch.Kind.MAIN}
+    is_over = main == {Batch.Status.CLOSED} and not is_judging(campaign)
+    return not is_released and (is_over or bool(shown))
 
 
 @points(Phase.RESULTS, 10)

@@ -49,6 +49,7 @@ FORM_PAGE: dict[str, object] = {
     "crumbs": (),
     "lead": "",
     "note": "",
+    "saves": False,
 }
 
 
@@ -61,7 +62,10 @@ def form_page(
     template: str = "form_page.html",
     **context: object,
 ) -> HttpResponse:
-    """A page that is one form, with status 422 if the form has errors. `crumbs` are pairs of a label and an address."""
+    """A page that is one form, with status 422 if the form has errors. `crumbs` are pairs of a label and an address.
+
+    In a track, the button has the words of the next step where that leads, unless the form `saves` more than the step.
+    """
     context = FORM_PAGE | {"form": form, "heading": heading, "button": button} | context
     return render(request, template, context, status=422 if form.errors else 200)
 

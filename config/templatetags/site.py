@@ -186,8 +186,9 @@ def _step_of(context: template.Context, track: Track) -> Next | None:
     """The next step of a track on this page, for its organizers."""
     user = context["request"].user
     organizes = isinstance(user, User) and user.organizes(track.pk)
-    match = context["request"].resolver_match
-    return _checklist_of(context, track).step_at(match) if organizes else None
+    request = context["request"]
+    page = request.resolver_match, request.get_full_path()
+    return _checklist_of(context, track).step_at(*page) if organizes else None
 
 
 @register.simple_tag(takes_context=True)

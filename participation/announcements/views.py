@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.text import capfirst, get_text_list
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
@@ -15,7 +16,7 @@ from participation.announcements import selectors, services
 from participation.models import Announcement
 from tracks.deadline_acceptance import next_closing
 from tracks.editor import PREVIEW, Button, Done, MarkdownField, MarkdownForm, editor
-from tracks.models import Track
+from tracks.models import Download, Track
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, site_of
 from web.times import in_words
@@ -64,10 +65,17 @@ def _opening(track: Track, site: str) -> dict[str, str]:
     """The title and the text with which the announcement of the opening begins."""
     closing = next_closing(track)
     until = f" until {in_words(closing.closes_at, closing.zone)}" if closing and closing.closes_at else ""
+    offered = {
+        "topics": track.topics.exists(),
+        "documents": track.downloads.filter(
+            kind=Download.Kind.COLLECTION, released_at__isnull=False
+        ).exists(),
+        "guidelines": track.guidelines is not None,
+    }
+    names = [f"the {name}" for name, is_there in offered.items() if is_there] or ["the task"]
+    content = capfirst(get_text_list(names, "and"))
     page = f"{site}{track.get_absolute_url()}"
-    text = (
-        f"{track} is open: teams can submit runs{until}.\n\nThe topics, the documents and the rules: <{page}>"
-    )
+    text = f"{track} is open: teams can submit runs{until}.\n\n{content}: <{page}>"
     return {"title": f"{track} is open for runs", "text": text}
 
 

@@ -142,9 +142,10 @@ def test_visitor_sees_results_only_when_they_are_public(scored: Scene) -> None:
     scored.track.collection = make_track("next-year").collection
     scored.track.save()
     make_track("elsewhere")
+    make_track("task-2", protocol="arqmath-2020-task2", collection=scored.track.collection)
 
-    assert f">Results of {scored.track.name}</h2>" in text_at("/tracks/next-year/")
-    assert ">Results of" not in public + text_at("/tracks/elsewhere/")
+    assert f">Same task: {scored.track.name}</h2>" in text_at("/tracks/next-year/")
+    assert ">Same task" not in public + text_at("/tracks/elsewhere/") + text_at("/tracks/task-2/")
     assert ">Results</h2>" not in pages["visitor"]
     assert "bar first" in pages["member"]
     assert "Judged units" in public

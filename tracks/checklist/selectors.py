@@ -155,16 +155,18 @@ class Checklist:
             if problem.text != step.detail and not (step.address and problem.address == step.address)
         ]
 
-    def step_at(self, match: ResolverMatch | None) -> Next:
+    def step_at(self, match: ResolverMatch | None, address: str = "") -> Next:
         """The next step as a page shows it: on the page of another point that is recommended too, that point.
 
+        On a page of several points, it is the one whose address, with its query, is that of the page, or the first.
         Where it leads, nothing else is offered, but what answers the remarks of a step that can be marked as done.
         """
         others = (
             _to_do(point, next(phase for phase in self.phases if point in phase.points))
             for point in self.next.skips[1:]
         )
-        step = next((step for step in others if step.leads_to(match)), self.next)
+        here = [step for step in (self.next, *others) if step.leads_to(match)]
+        step = next((step for step in here if step.address == address), next(iter(here), self.next))
         return step._replace(meanwhile=()) if step.leads_to(match) and not step.mark else step
 
     @property

@@ -175,7 +175,9 @@ def missing_collection(campaign: Campaign) -> Iterator[Point]:
     yield Point(
         "Collection",
         "none chosen",
-        campaign.address("tracks:edit_track") if track.status == Track.Status.DRAFT else "",
+        f"{campaign.address('tracks:edit_track')}?first=collection"
+        if track.status == Track.Status.DRAFT
+        else "",
         False,
         action="Choose the collection",
         detail="runs are checked against its documents. Once the track is open, it cannot change.",
@@ -239,7 +241,7 @@ def description(campaign: Campaign) -> Iterator[Point]:
     yield Point(
         "Description",
         "written" if is_written else "none yet",
-        campaign.address("tracks:edit_track"),
+        f"{campaign.address('tracks:edit_track')}?first=description",
         is_written,
         action="Describe the track",
         detail="visitors and teams read on its page what the task is.",
@@ -267,7 +269,7 @@ def guidelines(campaign: Campaign) -> Iterator[Point]:
 def check_of_texts(track: Track) -> Iterator[Check]:
     """Say before the opening which texts are missing."""
     if not track.description.strip():
-        address = address_of("tracks:edit_track", track.slug)
+        address = f"{address_of('tracks:edit_track', track.slug)}?first=description"
         yield Check(
             "look", "No description", "Visitors read it.", address, "Describe the track", "description"
         )

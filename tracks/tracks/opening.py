@@ -66,7 +66,7 @@ def _own_checks(track: Track) -> Iterator[Check]:
     collection = track.collection
     if collection is None:
         detail = "Runs are accepted whatever documents they name."
-        link = address("tracks:edit_track"), "Choose the collection"
+        link = f"{address('tracks:edit_track')}?first=collection", "Choose the collection"
         yield Check("look", "No collection", detail, *link, skip="collection")
     elif collection.status != collection.Status.READY:
         yield Check(

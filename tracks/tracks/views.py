@@ -79,9 +79,10 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @organizer_form
 def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Edit a track. Organizers only."""
+    """Edit a track, with the field that the address names as `first` at the top. Organizers only."""
     track = selectors.track_or_404(request.user, slug)
     form = TrackForm(request.POST or None, instance=track, user=request.user)
+    form.order_fields([request.GET.get("first", "")])
     if form.is_valid():
         with refusals_in(form):
             messages.success(request, f"Saved {services.edit(track=track, changed=form.changed_data)}.")
@@ -98,5 +99,6 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "Save track",
         layout="tracks/base.html",
         track=stored,
+        saves=True,
         note="" if stored.status == Track.Status.DRAFT else note,
     )

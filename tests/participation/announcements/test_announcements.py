@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
 from accounts.mail import letters
 from accounts.models import Event, Letter, User
@@ -13,10 +14,12 @@ from config.celery import app
 from participation.announcements.services import edit
 from participation.models import Announcement, AnnouncementMail
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_deadline
+from tests.helpers.factories import make_deadline, make_track
 from tests.helpers.judging import make_announcement
 from tests.scoring.conftest import Scene, build_scene
+from tracks.guidelines import services as guidelines_services
 from tracks.markdown import TextChanged
+from tracks.models import Track
 
 NEW = "/tracks/arq/announcements/new/"
 FORM = {"title": "Topics", "text": "They are *out*.", "audiences": "everyone", "revision": "0"}
@@ -51,6 +54,22 @@ def test_announcement_of_the_opening_begins_with_its_deadline_and_the_address_of
     assert initial["title"] == "ARQ is open for runs"
     assert "ARQ is open: teams can submit runs until 20" in initial["text"]
     assert "<http://testserver/tracks/arq/>" in initial["text"]
+
+
+def test_announcement_of_the_opening_names_what_there_is(lab: Scene) -> None:
+    def content(track: Track) -> str:
+        page = client_of(lab.organizer).get(f"{track.get_absolute_url()}announcements/new/?about=opening")
+        text: str = page.context["form"].initial["text"]
+        return text.splitlines()[-1].partition(":")[0]
+
+    new = make_track("new")
+    lab.track.downloads.create(kind="collection", name="documents.jsonl.gz")
+    hidden = content(lab.track)
+    lab.track.downloads.update(released_at=timezone.now())
+    guidelines_services.publish(track=lab.track, text="Read.", revision=0, by=lab.organizer)
+
+    assert [content(new), hidden] == ["The task", "The topics"]
+    assert content(lab.track) == "The topics, the documents and the guidelines"
 
 
 @pytest.mark.parametrize(

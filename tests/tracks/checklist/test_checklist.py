@@ -468,14 +468,14 @@ def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
 
 
 def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene: Scene) -> None:
-    """Or in its heading, if the page has several buttons one after the other."""
+    """Or in its heading, if the page has several buttons, or above a form that saves the whole track."""
     track = make_track("new", status=Track.Status.DRAFT)
 
     def look() -> None:
         step = following(track)
         page = page_of(scene.organizer, step.address)
         words = [" ".join(each.split()) for each in FILLED.findall(page)]
-        assert any(step.text in each for each in words), (step.text, words)
+        assert "Save track" in words or any(step.text in each for each in words), (step.text, words)
         assert step.leads_to(resolve(step.address.partition("?")[0])), step.text
 
     look()
@@ -901,13 +901,15 @@ def test_track_closes_by_itself_or_by_hand_but_not_before_it_makes_sense(scene: 
     assert following(other).text.startswith("Teams can submit runs until ")
 
 
-def test_closing_before_a_release_is_recommended_and_can_be_skipped(scene: Scene, client: Client) -> None:
-    """The phase of the runs says it as soon as the step does, and the release then names what is open."""
+def test_closing_is_recommended_after_the_judging_and_can_be_skipped(scene: Scene, client: Client) -> None:
+    """Before the freeze and after it. The phase of the runs says it, and the release then names what is open."""
     client.force_login(scene.organizer)
     track, home = scene.track, scene.track.get_absolute_url()
     scene.submit(scene.ours, "good", "10 é 9")
-    batch_services.close(batch=scene.judged(*NINE))
-    before = points(track)["Close for runs"]
+    batch = scene.judged(*NINE)
+    judging = points(track)["Close for runs"]
+    batch_services.close(batch=batch)
+    before = following(track)
     scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
 
     step, runs = following(track), checklist(track).phases[1]
@@ -919,7 +921,9 @@ def test_closing_before_a_release_is_recommended_and_can_be_skipped(scene: Scene
     waiting = following(track)
     track_services.close(track=track)
 
-    assert before.is_optional
+    assert judging.is_optional
+    assert before == step
+    assert step.meanwhile == (), "the opening is announced before there is a pool"
     assert (step[:2], step.skip_keys) == ((Kind.DO, "Close for runs"), "closing")
     assert (runs.state, runs.is_done) == ("1 recommended", False)
     assert skipped.text == "Release to everybody"
@@ -962,6 +966,33 @@ def test_page_of_another_recommended_point_shows_that_point_as_here(client: Clie
     assert re.search(r"You are here</span>\s*<strong>Write guidelines</strong>", line)
     assert "Also recommended: Data, Deadlines." in line
     assert re.search(r'value="guidelines">\s*Skip<', line)
+
+
+def test_page_of_two_recommended_points_names_the_one_that_was_clicked(client: Client) -> None:
+    """Its field is the first, and skipping it skips no other. The form saves the whole track."""
+    track = make_track(status=Track.Status.DRAFT, collection=None, skipped=["leaks", "guidelines"])
+    client.force_login(make_organizer())
+    make_topic(track)
+    make_assessor(track, "ann")
+    track.teams.create(name="T")
+    edit = reverse("tracks:edit_track", args=[track.slug])
+
+    home = client.get(track.get_absolute_url()).content.decode()
+    for query, text, key in (
+        ("", "Choose the collection", "collection"),
+        ("?first=collection", "Choose the collection", "collection"),
+        ("?first=description", "Describe the track", "description"),
+    ):
+        response = client.get(f"{edit}{query}")
+        page = response.content.decode()
+
+        line = page.partition('aria-label="Next step"')[2].partition("</section>")[0]
+        assert re.search(rf"You are here</span>\s*<strong>{text}</strong>", line)
+        assert re.search(rf'value="{key}">\s*Skip<', line)
+        assert re.search(r'btn-primary">\s*Save track</button>', page)
+        assert next(iter(response.context["form"].fields)) == (key if query else "name")
+    assert following(track).address == f"{edit}?first=collection"
+    assert "Skip “Choose the collection”" in home
 
 
 def test_no_page_links_to_itself_as_the_next_step() -> None:
