@@ -43,7 +43,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     """Yield each error of a protocol with its key: `runs.max_ranks: 0 is below 1`."""
     slug, title = protocol.slug, protocol.title
     if not SLUG.fullmatch(slug):
-        yield f"slug: {slug!r} is not a slug; use lower-case letters, digits and single hyphens"
+        yield f"slug: expected lower-case letters, digits and single hyphens, got {slug!r}"
     if len(slug) > MAX_SLUG:
         yield f"slug: {len(slug)} characters long; at most {MAX_SLUG} are accepted"
     yield from line_complaints("title", title)

@@ -243,7 +243,8 @@ def here(context: template.Context, view: str) -> SafeString | str:
     of_track = place is not None and place.address is None
     is_home = view == "all_tracks" and path == address_of("home") and context["user"].is_authenticated
     is_page = path == address or is_home
-    if not is_page and not (view == "all_tracks" if of_track else path.startswith(address)):
+    below = (address, f"{address[:-2]}/")  # the editor of protocols is below /protocol/
+    if not is_page and not (view == "all_tracks" if of_track else path.startswith(below)):
         return ""
     return format_html(' aria-current="{}"', "page" if is_page else "true")
 

@@ -1,5 +1,5 @@
 // The first field with an error gets the focus: when the server shows a form again, and when htmx inserts one. A closed part
-// opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it. A short name follows from the name until it is typed. A
+// opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it, until it is corrected. A short name follows from the name until it is typed. A
 // form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
 (() => {
   "use strict";
@@ -13,7 +13,31 @@
     open(field);
     field?.focus();
   }
+  // Several fields with an error are listed above the form, which can be longer than the window
+  function list(form) {
+    form?.querySelector(":scope > .errors")?.remove();
+    const fields = form?.querySelectorAll(".field:has(.field-error)") ?? [];
+    if (fields.length < 2) return;
+    const box = document.createElement("div");
+    box.className = "message error errors";
+    box.role = "alert";
+    box.append(window.assay.gettext("Fields with an error: {n}.", { n: fields.length }), " ");
+    fields.forEach((field, place) => {
+      const control = field.querySelector("input:not([type=hidden]), select, textarea");
+      const link = document.createElement("a");
+      link.href = `#${control.id}`;
+      link.textContent = field.querySelector(".form-label, .form-check-label")?.firstChild.textContent.trim();
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        open(control);
+        control.focus();
+      });
+      box.append(place ? ", " : "", link);
+    });
+    form.prepend(box);
+  }
   const main = document.querySelector("main");
+  for (const form of main?.querySelectorAll("form") ?? []) list(form);
   if (main && !document.querySelector("[autofocus]")) focusFirst(main);
   let isFirst = true; // of the fields of one submission
   document.addEventListener(
@@ -29,20 +53,27 @@
       error.textContent = (field.validity.patternMismatch && field.title) || field.validationMessage;
       below.prepend(error);
       field.setAttribute("aria-invalid", "true");
-      field.oninput = () => {
-        if (!field.validity.valid) return;
-        error.remove();
-        for (const each of document.getElementsByName(field.name)) each.removeAttribute("aria-invalid");
-      };
       if (isFirst) field.focus();
       isFirst = false;
       setTimeout(() => {
         isFirst = true;
+        list(field.form);
       });
     },
     { capture: true },
   );
   document.addEventListener("htmx:afterSettle", (event) => focusFirst(event.detail.elt));
+  for (const name of ["input", "change"])
+    document.addEventListener(name, ({ target }) => {
+      const field = target.closest(".field:has(.field-error)");
+      if (!field || !target.validity?.valid) return;
+      for (const error of field.querySelectorAll(".field-error")) error.remove();
+      for (const control of field.querySelectorAll(invalid)) {
+        control.removeAttribute("aria-invalid");
+        control.classList.remove("is-invalid");
+      }
+      list(target.form);
+    });
 
   for (const field of document.querySelectorAll("[data-follows]")) {
     let isOwn = field.value !== "";

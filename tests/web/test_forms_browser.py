@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 
 from participation.models import Team
-from tests.helpers.browser import log_in
+from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.factories import make_organizer, make_protocol, make_track
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -75,6 +75,32 @@ def test_field_says_what_is_accepted_if_its_text_does_not_match(live_server: Any
 
     expect(error).to_have_count(0)
     expect(short).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_errors_of_a_form_are_listed_with_links_and_go_when_they_are_corrected(
+    live_server: Any, browser_page: Page
+) -> None:
+    """Those that the server finds; the last one needs no list."""
+    make_protocol("trec-adhoc")
+    make_track("taken")
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/new/")
+    page.evaluate("document.querySelector('main form').noValidate = true")
+    page.get_by_label("Short name").fill("taken")
+    page.get_by_role("button", name="Create track").click()
+    alert, short = page.locator("main form [role=alert]"), page.get_by_label("Short name")
+    expect(alert).to_contain_text("Fields with an error: 3. Name, Short name, Protocol")
+    assert_accessible(page)
+
+    alert.get_by_role("link", name="Short name").click()
+    expect(short).to_be_focused()
+    short.fill("free")
+    expect(alert).to_contain_text("Fields with an error: 2. Name, Protocol")
+    page.get_by_label("Name", exact=True).fill("Free")
+
+    expect(alert).to_have_count(0)
+    expect(page.locator("main form .field-error")).to_have_count(1)
 
 
 def test_button_of_a_long_form_stays_in_view_and_hides_no_field_with_the_focus(

@@ -20,11 +20,16 @@ class Place(StrEnum):
 
     PAST = "past"
     NOW = "now"
+    ON = "now on"
     COMING = ""
 
     @property
     def label(self) -> str:
-        return {"past": gettext_noop("over"), "now": gettext_noop("next")}.get(self, gettext_noop("to come"))
+        return {
+            Place.PAST: gettext_noop("over"),
+            Place.NOW: gettext_noop("next"),
+            Place.ON: gettext_noop("going on"),
+        }.get(self, gettext_noop("to come"))
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def _with_place(date: Date, coming: Date | None, now: datetime, note: str = "") 
     if date is not coming:
         return replace(date, note=date.note or note)
     left = times.time_left((date.moment - now).total_seconds()) if date.is_exact else ""
-    return replace(date, place=Place.NOW, left=left)
+    return replace(date, place=Place.ON if date.moment <= now else Place.NOW, left=left)
 
 
 def _deadline_dates(deadlines: Iterable[Deadline], rules: RunRules) -> Iterator[Date]:

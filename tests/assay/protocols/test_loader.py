@@ -154,7 +154,7 @@ BROKEN = {
     "a slug with a space": (
         'slug = "arqmath-2021-task1"',
         'slug = "arqmath 2021"',
-        "slug: 'arqmath 2021' is not a slug",
+        "slug: expected lower-case letters, digits and single hyphens, got 'arqmath 2021'",
     ),
     "a made-up digest": ('unit = "answer"', 'unit = "answer"\ndigest = "0"', "digest: unknown key"),
     "unknown measure": ("AP(rel=2)'", "MEAN(rel=2)'", "there is no measure 'MEAN'; use nDCG, AP"),

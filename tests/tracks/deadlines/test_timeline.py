@@ -86,7 +86,7 @@ def test_milestone_is_next_until_its_last_day_is_over_everywhere() -> None:
         timeline(track, now=moment)[0] for moment in (at(1), at(3, 11), at(3, 12))
     )
 
-    assert [each.place.name for each in (during, before_its_end, after)] == ["NOW", "NOW", "PAST"]
+    assert [each.place.name for each in (during, before_its_end, after)] == ["ON", "ON", "PAST"]
     assert during.left == "", "a milestone has no time of the day"
 
 
