@@ -293,7 +293,7 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
         detail = "the protocol states it: assessors judge and discuss some topics before the main judging."
         if kind == Batch.Kind.DUAL:
             action, is_judged = (
-                "Plan a dual batch",
+                "Plan second judgments",
                 _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED},
             )
             detail = "other assessors judge some topics a second time, which shows how well assessors agree."
@@ -365,11 +365,15 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     by_batch = [
         f"{progress.batch} {progress.judged:,} of {progress.total:,}" for progress in reversed(under_way)
     ]
+    meanwhile = _meanwhile(campaign, judged)
+    details = [f"By batch: {named(by_batch)}."] if len(under_way) > 1 else []
+    if len(meanwhile) > 1:
+        details.append("The protocol asks for second judgments. You can plan them now, while people judge.")
     return point._replace(
         state=state,
         waits=f"{word} goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
-        detail=f"By batch: {named(by_batch)}." if len(under_way) > 1 else "",
-        meanwhile=_meanwhile(campaign, judged),
+        detail=" ".join(details),
+        meanwhile=meanwhile,
     )
 
 
@@ -385,7 +389,7 @@ def _meanwhile(campaign: Campaign, judged: int) -> tuple[tuple[str, str], ...]:
         for batch in campaign.rows(batches_of)
         if batch.kind == Batch.Kind.MAIN and batch.status == Batch.Status.OPEN
     )
-    return ("Plan a dual batch…", address_of(PLANS[Batch.Kind.DUAL], pool)), board
+    return ("Plan second judgments…", address_of(PLANS[Batch.Kind.DUAL], pool)), board
 
 
 def _unjudged(campaign: Campaign, kind: str) -> Iterator[Problem]:

@@ -286,8 +286,8 @@ def _judging(protocol: Protocol) -> Iterator[str]:
     else:
         yield f"{judging.judges} assessors{groups} judge each unit."
     if judging.dual_share:
-        # The plan of a dual batch uses `dual_topics` if both are given.
-        how = "" if judging.dual_topics else ": the plan of a dual batch proposes them at random"
+        # The plan of second judgments uses `dual_topics` if both are given.
+        how = "" if judging.dual_topics else ": the plan of second judgments proposes them at random"
         yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{how}."
     if judging.form is None and not (judging.judged.has_votes or judging.judged.has_nuggets):
         yield f"Units are shown {'in' if judging.in_context else 'without'} context."
@@ -298,13 +298,13 @@ def _judging(protocol: Protocol) -> Iterator[str]:
         yield f"The plan of a training round starts with {training}; organizers can choose others."
     if judging.dual_topics:
         yield (
-            f"Each assessor also judges {dual} of another: the plan of a dual batch proposes "
+            f"Each assessor also judges {dual} of another: the plan of second judgments proposes "
             f"{those_judged_again(protocol)}."
         )
 
 
 def those_judged_again(protocol: Protocol) -> str:
-    """The topics that the plan of a dual batch proposes, in words."""
+    """The topics that the plan of second judgments proposes, in words."""
     if not protocol.judging.has_scale:
         return "the first that are judged completely"
     units = "relevant units" if protocol.judges_relevance else f"units of {protocol.high_units.lower()}"

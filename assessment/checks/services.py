@@ -67,7 +67,7 @@ def configure(*, batch: Batch, gold_percent: int, repeat_percent: int, repeat_af
     if locked.kind not in MAIN_AND_DUAL:
         kind = locked.get_kind_display()
         raise Refused(
-            f"“{locked}” is a batch of {kind}. Hidden checks are for main and dual batches.",
+            f"“{locked}” is a batch of {kind}. Hidden checks are for main batches and second judgments.",
             code="no-checks-in-kind",
         )
     if gold_percent and not GoldUnit.objects.filter(track=locked.pool.track_id).exists():

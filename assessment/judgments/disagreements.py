@@ -114,7 +114,7 @@ def rounds_of(track: Track) -> list[Round]:
 
 def main_round() -> Round:
     """The judgments of all main and dual batches."""
-    return Round(MAIN_ROUND, "Main and dual batches", None)
+    return Round(MAIN_ROUND, "Main and second judgments", None)
 
 
 def training_batches(track: Track) -> QuerySet[Batch]:

@@ -26,7 +26,7 @@ class Batch(models.Model):
     class Kind(models.TextChoices):
         TRAINING = "training", gettext_noop("training")
         MAIN = "main", gettext_noop("main")
-        DUAL = "dual", gettext_noop("dual")
+        DUAL = "dual", gettext_noop("second judgments")
         ADJUDICATION = "adjudication", gettext_noop("adjudication")
         MACHINE = "machine", "machine"
 

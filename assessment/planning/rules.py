@@ -185,7 +185,7 @@ class Plan:
                 state = "has already judged" if other.has_judged else "already has"
                 raise Refused(
                     f"{user} {state} topic {topic} in the batch “{other.batch}”; "
-                    "in a dual batch another assessor must judge it.",
+                    "in second judgments another assessor must judge it.",
                     code="already-judged-topic",
                 )
         own = self._own(topic, user)

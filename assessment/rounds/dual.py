@@ -201,4 +201,4 @@ def rule_in_words(pool: Pool) -> str:
         return (
             f"The protocol has {rules.dual_share:.0%} of the topics judged twice. They are chosen at random."
         )
-    return "The protocol has no rule for dual judging. Choose the topics yourself."
+    return "The protocol has no rule for second judgments. Choose the topics yourself."

@@ -54,8 +54,8 @@ class FreezeForm(StyledForm):
     name = _name()
     dual = forms.BooleanField(
         required=False,
-        label="Count dual judgments of units without other judgments",
-        help_text="Usually off: dual judgments measure agreement.",
+        label="Count second judgments of units without other judgments",
+        help_text="Usually off: second judgments measure agreement.",
     )
     training = forms.BooleanField(
         required=False,

@@ -201,7 +201,7 @@ def test_track_is_judged_from_training_to_qrels(
 
     # Each judges a topic of the other, as the protocol's rule proposes. Bob disagrees with Ada about one unit.
     office.goto(f"{of_track}/judging/")
-    office.get_by_role("link", name="plan a dual batch").click()
+    office.get_by_role("link", name="Plan second judgments").click()
     dual = create("Create a draft")
     assert set(dual.topic_assignments.values_list("topic__code", "assessor__username")) == {
         (first, "bob"),

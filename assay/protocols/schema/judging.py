@@ -404,7 +404,7 @@ class JudgingRules:
         float,
         Key(
             "Share of topics judged twice",
-            "The share of the topics that a second assessor also judges. The plan of a dual batch "
+            "The share of the topics that a second assessor also judges. The plan of second judgments "
             "proposes them at random, unless the protocol has `dual_topics`; the preview of costs uses "
             "it.",
             is_rare=True,

@@ -319,7 +319,7 @@ def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:
     sides = sides_of(board.track)
     if not sides:
         raise analysis_refused(
-            "No document has the grades of two assessors yet. Dual batches, and main batches with several judges, "
+            "No document has the grades of two assessors yet. Second judgments, and main batches with several judges, "
             "give them."
         )
     judged = [[judged_documents(board.qrels, columns) for columns in side.columns] for side in sides]

@@ -21,7 +21,7 @@ WORDS = {
     "those that the most runs submitted. Instances are clustered among submitted formulas.",
     ("arqmath-2020-task2", "Judging"): "One assessor judges each unit. Units are shown in context. "
     "The plan of a training round starts with 7 topics; organizers can choose others. Each assessor also judges 2 "
-    "topics of another: the plan of a dual batch proposes those with the fewest relevant units.",
+    "topics of another: the plan of second judgments proposes those with the fewest relevant units.",
     (
         "arqmath-2021-task2",
         "Pool",
@@ -54,7 +54,7 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Judging",
-    ): "One assessor judges each unit. A second assessor also judges 50% of the topics: the plan of a dual batch "
+    ): "One assessor judges each unit. A second assessor also judges 50% of the topics: the plan of second judgments "
     "proposes them at random. Units are shown in context.",
     (
         "bolt-ir-p3",

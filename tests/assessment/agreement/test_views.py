@@ -56,7 +56,7 @@ def test_page_without_shared_units_says_how_to_share_them(scene: Scene, organize
     html = page(organizer, "agreement", scene.track)
 
     assert "No unit has the grades of two assessors: 1" in html
-    assert "dual batch" in html
+    assert "batch of second judgments" in html
 
 
 def test_one_shared_unit_is_one(scene: Scene, organizer: Client) -> None:

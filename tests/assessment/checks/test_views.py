@@ -412,7 +412,7 @@ def test_training_and_adjudication_have_no_checks(scene: Scene, organizer: Clien
     )
 
     assert response.status_code == 422
-    assert "Hidden checks are for main and dual batches" in response.content.decode()
+    assert "Hidden checks are for main batches and second judgments" in response.content.decode()
 
 
 KNOWN_ANSWERS = (

@@ -75,7 +75,7 @@ def test_dual_batch_assigns_a_topic_to_another_assessor_than_the_first(scene: Sc
     judge(accept(scene.batch, scene.ada))
     batch = batch_services.create(pool=scene.pool, name="Dual", kind="dual", by=None)
 
-    with pytest.raises(Refused, match="in a dual batch another assessor must judge it"):
+    with pytest.raises(Refused, match="in second judgments another assessor must judge it"):
         assignment_services.assign(batch=batch, assessor=scene.ada, topics=[scene.first])
 
     [assignment] = assignment_services.assign(batch=batch, assessor=scene.bob, topics=[scene.first])

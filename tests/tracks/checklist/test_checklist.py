@@ -325,9 +325,9 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     assert ">Mark as seen</button>" in looked
     assert points(track)["Agreement"].state == "seen"
     assert (training.text, training.skip_keys) == ("Plan a training round", "training")
-    assert (second.text, second.skip_keys) == ("Plan a dual batch", "dual")
-    assert "Plan a dual batch" in page_of(scene.organizer, second.address)
-    assert ">Create and open the dual batch</button>" in planned
+    assert (second.text, second.skip_keys) == ("Plan second judgments", "dual")
+    assert "Plan second judgments" in page_of(scene.organizer, second.address)
+    assert ">Create and open the batch</button>" in planned
     assert f'name="next" value="{track.get_absolute_url()}"' in planned  # not the page of the skipped step
     assert re.search(r'btn-plain" name="open"[^>]*>Create and open the training round<', skipped)
     assert "No unit was judged twice" in freezing
@@ -462,7 +462,8 @@ def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
 
     assert [announce in page for page in (opened, announced)] == [True, False]
     assert f'btn-lg btn-link" href="{home}board/">Live board<' in judging
-    assert f'btn-lg btn-plain" href="/pools/{scene.pool.pk}/dual/">Plan a dual batch…<' in judging
+    assert f'btn-lg btn-plain" href="/pools/{scene.pool.pk}/dual/">Plan second judgments…<' in judging
+    assert "The protocol asks for second judgments. You can plan them now" in judging
     assert '<div class="what">Judging goes on.' in judging  # the numbers are below, once
     assert f'btn-plain" href="{home}board/">Live board<' not in board
 
