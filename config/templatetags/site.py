@@ -310,6 +310,12 @@ def _time(moment: datetime | None, pattern: str) -> SafeString | str:
 
 
 @register.filter
+def minus(number: str) -> str:
+    """A number with the sign of the minus in place of a hyphen: `{{ value|floatformat:3|minus }}`."""
+    return number.replace("-", "\N{MINUS SIGN}")
+
+
+@register.filter
 def run_format(name: str) -> str:
     return FORMATS.get(name, name)
 
