@@ -1,4 +1,4 @@
-// The first field with an error gets the focus: when the server shows a form again, and when htmx inserts one. A closed part
+// The first field with an error, or a list of several, gets the focus: when the server shows a form again, and when htmx inserts one. A closed part
 // opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it, until it is corrected. A short name follows from the name until it is typed. A
 // form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
 (() => {
@@ -34,11 +34,15 @@
       });
       box.append(place ? ", " : "", link);
     });
+    box.tabIndex = -1;
     form.prepend(box);
+    return box;
   }
   const main = document.querySelector("main");
-  for (const form of main?.querySelectorAll("form") ?? []) list(form);
-  if (main && !document.querySelector("[autofocus]")) focusFirst(main);
+  const lists = [...(main?.querySelectorAll("form") ?? [])].map(list);
+  const first = lists.find(Boolean);
+  if (first) first.focus();
+  else if (main && !document.querySelector("[autofocus]")) focusFirst(main);
   let isFirst = true; // of the fields of one submission
   document.addEventListener(
     "invalid",
@@ -57,7 +61,7 @@
       isFirst = false;
       setTimeout(() => {
         isFirst = true;
-        list(field.form);
+        list(field.form)?.focus();
       });
     },
     { capture: true },
