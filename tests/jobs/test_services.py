@@ -630,14 +630,12 @@ def test_kind_of_job_says_what_it_has_done() -> None:
     done = [
         Job(kind="pooling.build_pool", title="Build the pool 1 of ARQ", result={"pool": 1, "n": 84}),
         Job(kind="scoring.score_runs", result={"leaderboard": 1, "runs": 1}),
-        Job(kind="tracks.leaks.check", result={"verdict": "none found"}),
         Job(kind="tests.unknown", title="Work"),
     ]
 
     assert [jobs.in_words(job) for job in done] == [
         "The pool is built: 84 units.",
         "1 run scored.",
-        "The topics are checked for leaks: none found.",
         "Finished: Work.",
     ]
 

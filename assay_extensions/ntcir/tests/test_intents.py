@@ -4,6 +4,7 @@ from math import log2
 
 import pytest
 
+from assay.errors import InputError
 from assay.measures.scores import score_run
 from assay.protocols.measures import parse_measures
 from tests.assay.measures.test_other_qrels import one_topic, read
@@ -36,3 +37,8 @@ def test_missing_topic_and_a_topic_without_a_relevant_document_have_0() -> None:
     scores = score_run(one_topic("x"), judged, parse_measures(["D_nDCG@3", "Dsharp_nDCG"]))
 
     assert scores.values.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_name_of_another_tool_gets_the_name_here() -> None:
+    with pytest.raises(InputError, match=r"did you mean Dsharp_nDCG@10\?"):
+        parse_measures(["D#-nDCG@10"])

@@ -1,5 +1,6 @@
 """Measures of searchers: values by the methods of ubire (3f1971e) and ir_metrics (058b0c1), and values by hand."""
 
+import re
 from math import log, log2
 
 import pytest
@@ -109,3 +110,16 @@ def test_documents_without_a_judgment_leave_a_primed_session() -> None:
 def test_grades_without_a_finite_gain_are_refused() -> None:
     with pytest.raises(InputError, match="too large"):
         score_run(one_topic("a"), make_judged({"1": {"a": 1000}}), parse_measures(["SessionDCG@1"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("U-measure", "did you mean U?"),
+        ("uRBPgr", "did you mean uRBP(percent={1:40,2:80,3:100})?"),
+        ("sDCG@5", "did you mean SDCG@5, of one query, or SessionDCG@5, of the queries of a session?"),
+    ],
+)
+def test_name_of_another_tool_gets_the_name_here(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match=re.escape(hint)):
+        parse_measures([name])

@@ -289,10 +289,6 @@ def test_what_cannot_be_used_is_named(
         ("iprec_at_recall_0.10", "did you mean IPrec@0.1?"),
         ("set_recall", "did you mean SetR?"),
         ("I-rec@10", "did you mean StRecall@10?"),
-        ("D#-nDCG@10", "did you mean Dsharp_nDCG@10?"),
-        ("U-measure", "did you mean U?"),
-        ("uRBPgr", "did you mean uRBP(percent={1:40,2:80,3:100})?"),
-        ("sDCG@5", "did you mean SDCG@5, of one query, or SessionDCG@5, of the queries of a session?"),
         ("nDCG@10000000000", "the rank after @ must be at most 999999; for all ranks, leave it out"),
     ],
 )

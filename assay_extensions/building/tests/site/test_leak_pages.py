@@ -105,6 +105,7 @@ def test_check_lists_leaks_and_the_track_opens_only_with_a_reason(client: Client
         *(("mention", "2"), ("same title", "3"), ("near-duplicate", "1"), ("linked duplicate", "3"))
     ]
     assert (checked.n_forbidden, checked.unknown) == (1, [])
+    assert jobs.in_words(Job.objects.get(pk=checked.job_id)).startswith("The topics are checked for leaks: ")
     assert re.findall(r'aria-current="page">\s*(\w+)', shown) == ["Topics"]
     assert "The track cannot be opened before you remove the posts or accept the leaks." in shown
     assert "A post whose text has the address of that thread. Remove it." in shown
