@@ -115,8 +115,8 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
 def announce_opening(campaign: Campaign) -> tuple[tuple[str, str], ...]:
     """The offer to announce the opening, until there is an announcement, or a pool, which batches and qrels need."""
     address = f"{campaign.address('participation:new_announcement')}?about=opening"
-    is_late = campaign.numbers["announced_at"] or campaign.rows(pools_of)
-    return () if is_late else (("Announce the opening…", address),)
+    is_past = campaign.numbers["announced_at"] or campaign.rows(pools_of)
+    return () if is_past else (("Announce the opening…", address),)
 
 
 def _announce_closing(campaign: Campaign) -> tuple[tuple[str, str], ...]:
