@@ -105,7 +105,7 @@ def pool_or_404(pool_id: int) -> Pool:
     """A pool with what its page needs.
 
     Raises:
-        Http404: There is none.
+        Http404: No pool has this id.
     """
     pool = _POOL.first(pool=pool_id)
     if pool is None:

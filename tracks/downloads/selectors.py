@@ -175,7 +175,7 @@ def part_or_404(track: Track, key: str) -> Download:
     """The row of a key, as `download_of`.
 
     Raises:
-        Http404: There is none.
+        Http404: The track has no download with this key.
     """
     row = download_of(track, key)
     if row is None:
