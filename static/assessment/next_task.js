@@ -122,8 +122,10 @@
       assay.measureMath(next);
     };
   }
+  // The style is what reading.js measured: without it, the whole text would be styled anew.
   function copyAttributes(from, to) {
-    for (const name of to.getAttributeNames()) if (!from.hasAttribute(name)) to.removeAttribute(name);
+    for (const name of to.getAttributeNames())
+      if (!from.hasAttribute(name) && name !== "style") to.removeAttribute(name);
     for (const { name, value } of from.attributes)
       if (to.getAttribute(name) !== value) to.setAttribute(name, value);
   }
@@ -137,7 +139,9 @@
     window.history.pushState(null, "", next);
     ({ pathname } = window.location);
     document.title = shown.dataset.title;
-    if (window.scrollY) window.scrollTo(0, 0); // now, while the layout is known
+    // Now, while the layout is known: an element with the focus that is removed would have all styles computed first.
+    document.activeElement.blur();
+    if (window.scrollY) window.scrollTo(0, 0);
     before.querySelector("#document-panel").scrollTop = 0;
     const isNewTopic = before.dataset.topic !== shown.dataset.topic;
     const main = replace(before, shown);

@@ -155,8 +155,8 @@
     const head = panel.querySelector(".panel-head");
     const button = document.getElementById("to-retrieved");
     const sizer = new ResizeObserver(() => {
-      panel.style.setProperty("--panel-head", `${head.offsetHeight}px`);
-      panel.style.setProperty("--panel-height", `${panel.clientHeight}px`);
+      const heights = { "--panel-head": head.offsetHeight, "--panel-height": panel.clientHeight };
+      for (const [name, height] of Object.entries(heights)) panel.style.setProperty(name, `${height}px`);
     });
     sizer.observe(head);
     sizer.observe(panel);
