@@ -52,7 +52,7 @@ collected: setup  # once: the processes of the tests, which start together, woul
 test: ## Run all checks, build the documentation, and run all tests, including those in a browser
 	@sh server/setup.sh --browser --no-docs
 	@$(MAKE) --no-print-directory -o setup -j 2 types docs style collected  # types, which take longest, first
-	$(PYTHON) -m pytest -n 3 --dist worksteal
+	$(PYTHON) -m pytest -n 4 --dist worksteal
 
 nightly: ## Run all tests, also the ones that take minutes, and those of the core without the extensions of Assay
 	@sh server/setup.sh --browser
