@@ -122,7 +122,7 @@
       assay.measureMath(next);
     };
   }
-  // The style is what reading.js measured: without it, the whole text would be styled anew.
+  // The style is what reading.js measured: without it, the whole text would be styled again.
   function copyAttributes(from, to) {
     for (const name of to.getAttributeNames())
       if (!from.hasAttribute(name) && name !== "style") to.removeAttribute(name);
