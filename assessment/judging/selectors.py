@@ -131,6 +131,7 @@ class _Count(NamedTuple):
 
 
 # For each topic that a user has in batches: what they have judged, and what others judged who have or had their seat.
+# What the user has open is left for them, even if an earlier holder still sent a judgment.
 _JUDGED = Statement(f"""
 WITH own AS (
     SELECT batch_id, topic_id, count(DISTINCT task_id) AS n
@@ -146,8 +147,10 @@ WITH own AS (
     JOIN assessment_judgment judgment ON judgment.batch_id = before.batch_id
         AND judgment.topic_id = before.topic_id AND judgment.assessor_id = before.assessor_id AND judgment.is_current
     JOIN assessment_task task ON task.id = judgment.task_id AND task.seat = before.seat
+    LEFT JOIN assessment_task open ON open.batch_id = assignment.batch_id AND open.assessor_id = assignment.assessor_id
+        AND open.status = 'accepted' AND NOT open.is_check
     WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s
-        AND NOT assignment.is_withdrawn
+        AND NOT assignment.is_withdrawn AND open.entry_id IS DISTINCT FROM task.entry_id
     GROUP BY assignment.id
 )
 SELECT assignment.id, assignment.batch_id, assignment.topic_id, coalesce(own.n, 0), coalesce(former.n, 0),

@@ -17,6 +17,7 @@ from accounts.models import User
 from assessment.batches import page as batch_selectors
 from assessment.batches import services as batch_services
 from assessment.batches.progress import rates_of, track_progress, with_times
+from assessment.judging.selectors import desk_batch
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Task
 from assessment.planning import services as assignment_services
@@ -65,6 +66,22 @@ def test_progress_of_a_topic_that_changed_hands_adds_up_to_its_entries(scene: Sc
         ("ada", 1, 4),
         ("bob", 2, 2),
     ]
+
+
+def test_what_is_open_is_left_although_the_earlier_holder_still_sends_a_judgment(scene: Scene) -> None:
+    of_ada = accept(scene.batch, scene.ada)
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
+    of_bob = accept(scene.batch, scene.bob)
+    assert of_bob.entry_id == of_ada.entry_id
+
+    judge(of_ada)
+    before = desk_batch(scene.batch, scene.bob)
+    judge(of_bob)
+    after = desk_batch(scene.batch, scene.bob)
+
+    assert (before.judged, before.total, after.judged, after.total) == (0, 3, 1, 3)
 
 
 def test_revisions_are_counted_once(scene: Scene) -> None:
