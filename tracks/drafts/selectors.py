@@ -213,10 +213,14 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     )
 
 
-def place_of_first_error(draft: ProtocolDraft) -> str:
+def place_of_first_error(draft: ProtocolDraft, view: str = "") -> str:
     """The address of the first error of a draft; empty if it has none."""
-    error = next(iter(edit_page(draft, "", "").errors), None)
-    return f"{draft.get_absolute_url()}?section={error.section.name}#{error.target}" if error else ""
+    page = edit_page(draft, "", view)
+    if not page.errors:
+        return ""
+    error = page.errors[0]
+    target = "toml" if page.checked.syntax else error.target
+    return f"{draft.get_absolute_url()}?section={error.section.name}&view={page.view}#{target}"
 
 
 def _paths(fields: Sequence[Field]) -> list[str]:

@@ -91,7 +91,7 @@ def add_protocol(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
         )
     except Refused as refusal:
         return _refused(request, edited, refusal)
-    if address := selectors.place_of_first_error(edited):
+    if address := selectors.place_of_first_error(edited, request.POST.get("view", "")):
         return _gone(request, address)
     stored = services.add(draft=edited)
     messages.success(request, f"Added the protocol {stored}. Create a track with it.")

@@ -203,6 +203,32 @@ def test_editor_keeps_what_is_typed_while_another_change_is_saved(
     expect(slug).to_have_value("lab-four")
 
 
+def test_add_protocol_goes_to_the_first_error(live_server: LiveServer, browser_page: Page) -> None:
+    page = browser_page
+    begin(page, live_server.url)
+    address, add = page.url, page.get_by_role("button", name="Add protocol")
+    depth, toml = page.get_by_label("Pool depth").first, page.get_by_label("TOML", exact=True)
+
+    page.goto(f"{address}?section=runs")
+    depth.fill("many")
+    add.click()
+    expect(depth).to_be_focused()
+    expect(depth).to_have_attribute("aria-invalid", "true")
+    page.goto(f"{address}?section=judging&view=toml")
+    add.click()
+    expect(depth).to_be_focused()
+    expect(page).to_have_url(f"{address}?section=runs&view=toml#f-runs-kind-1-depth")
+    depth.fill("20")
+    depth.blur()
+    expect(page.locator("#state")).to_contain_text("no errors")
+    page.goto(f"{address}?view=text")
+    toml.fill("slug =")
+    add.click()  # while the text waits
+    expect(page.locator("#foot")).to_contain_text("not TOML")
+    expect(toml).to_be_focused()
+    assert not StoredProtocol.objects.exclude(slug="trec-adhoc").exists()
+
+
 def begin(page: Page, site: str) -> None:
     """Log an organizer in, who starts a draft from a shipped protocol."""
     make_protocol("trec-adhoc")

@@ -83,7 +83,7 @@ def test_mistake_is_at_its_field_in_the_words_of_the_form_or_of_the_file(
     assert f": {message}" in words_of(tree.get_element_by_id("foot"))
     foot = words_of(lxml.html.document_fromstring(with_file.content).get_element_by_id("foot"))
     assert f"{problem.key}: {problem.message}" in foot
-    assert preview.headers["Location"] == f"{address}?section={section}#{id_of(field)}"
+    assert preview.headers["Location"] == f"{address}?section={section}&view=words#{id_of(field)}"
 
 
 def begin(client: Client) -> str:
