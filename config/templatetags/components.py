@@ -1,5 +1,6 @@
 """Tags for the components that pages share: tables, empty pages, downloads. Others are included by their path."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -10,7 +11,7 @@ from django.core.paginator import Page
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.autoreload import file_changed
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
@@ -77,6 +78,12 @@ def icon(name: str) -> SafeString:
     return format_html(
         '<svg class="i" aria-hidden="true"><use href="{}#{}"/></svg>', static("vendor/icons.svg"), name
     )
+
+
+@register.filter
+def file_name(name: str) -> SafeString:
+    """A name that breaks between its words, not inside them, if it is longer than its place."""
+    return format_html_join(SafeString("<wbr>"), "{}", ((part,) for part in re.split(r"(?<=[_.])", name)))
 
 
 @register.simple_tag(takes_context=True)
