@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.core.paginator import Page
+from django.forms import BaseForm, BoundField
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.autoreload import file_changed
@@ -84,6 +85,12 @@ def icon(name: str) -> SafeString:
 def file_name(name: str) -> SafeString:
     """A name that breaks between its words, not inside them, if it is longer than its place."""
     return format_html_join(SafeString("<wbr>"), "{}", ((part,) for part in re.split(r"(?<=[_.])", name)))
+
+
+@register.filter
+def fields_with_errors(form: BaseForm | str) -> list[BoundField]:
+    """The visible fields of a form that have an error; none of the form that a page lacks."""
+    return [field for field in form.visible_fields() if field.errors] if form and form.errors else []
 
 
 @register.simple_tag(takes_context=True)

@@ -1,48 +1,33 @@
-// The first field with an error, or a list of several, gets the focus: when the server shows a form again, and when htmx inserts one. A closed part
-// opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it, until it is corrected. A short name follows from the name until it is typed. A
+// The first field with an error, or the list of several (components/form_errors.html), gets the focus: when the server
+// shows a form again, and when htmx inserts one. A closed part opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it, until it is corrected. A short name follows from the name until it is typed. A
 // form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
 (() => {
   "use strict";
+  const listed = ".errors:not([hidden])";
   const invalid = '[aria-invalid="true"], .is-invalid';
   function open(field) {
     for (let part = field; part; part = part.parentElement)
       if (part.localName === "details") part.open = true;
   }
   function focusFirst(within) {
-    const field = within.querySelector(invalid);
-    open(field);
-    field?.focus();
+    const place = within.querySelector(listed) ?? within.querySelector(invalid);
+    open(place);
+    place?.focus();
   }
-  // Several fields with an error are listed above the form, which can be longer than the window
   function list(form) {
-    form?.querySelector(":scope > .errors")?.remove();
-    const fields = form?.querySelectorAll(".field:has(.field-error)") ?? [];
-    if (fields.length < 2) return;
-    const box = document.createElement("div");
-    box.className = "message error errors";
-    box.role = "alert";
-    box.append(window.assay.gettext("Fields with an error: {n}.", { n: fields.length }), " ");
-    fields.forEach((field, place) => {
-      const control = field.querySelector("input:not([type=hidden]), select, textarea");
+    const box = form?.querySelector(".errors");
+    if (!box) return;
+    const links = [...form.querySelectorAll(".field:has(.field-error)")].flatMap((field) => {
       const link = document.createElement("a");
-      link.href = `#${control.id}`;
+      link.href = `#${field.querySelector("input:not([type=hidden]), select, textarea").id}`;
       link.textContent = field.querySelector(".form-label, .form-check-label")?.firstChild.textContent.trim();
-      link.addEventListener("click", (event) => {
-        event.preventDefault();
-        open(control);
-        control.focus();
-      });
-      box.append(place ? ", " : "", link);
+      return [", ", link];
     });
-    box.tabIndex = -1;
-    form.prepend(box);
+    box.lastElementChild.replaceChildren(...links.slice(1));
+    box.hidden = links.length < 4;
     return box;
   }
-  const main = document.querySelector("main");
-  const lists = [...(main?.querySelectorAll("form") ?? [])].map(list);
-  const first = lists.find(Boolean);
-  if (first) first.focus();
-  else if (main && !document.querySelector("[autofocus]")) focusFirst(main);
+  if (document.querySelector(listed) || !document.querySelector("[autofocus]")) focusFirst(document);
   let isFirst = true; // of the fields of one submission
   document.addEventListener(
     "invalid",

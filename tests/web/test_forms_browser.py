@@ -69,7 +69,7 @@ def test_field_says_what_is_accepted_if_its_text_does_not_match(live_server: Any
     page.get_by_role("button", name="Create track").click()
     expect(error).to_have_text(short.get_attribute("title") or "a title")
     expect(error).to_contain_text("letters a to z")
-    expect(page.locator("main form [role=alert]")).to_be_focused()  # the protocol is missing too
+    expect(page.locator("main form [role=alert]:visible")).to_be_focused()  # the protocol is missing too
     expect(short).to_have_attribute("aria-invalid", "true")
     short.fill("demo-2026")
 
@@ -90,17 +90,17 @@ def test_errors_of_a_form_are_listed_with_links_and_go_when_they_are_corrected(
     page.get_by_label("Short name").fill("taken")
     page.get_by_role("button", name="Create track").click()
     alert, short = page.locator("main form [role=alert]"), page.get_by_label("Short name")
-    expect(alert).to_contain_text("Fields with an error: 3. Name, Short name, Protocol")
+    expect(alert).to_contain_text("Fields with an error: Name, Short name, Protocol")
     expect(alert).to_be_focused()
     assert_accessible(page)
 
     alert.get_by_role("link", name="Short name").click()
     expect(short).to_be_focused()
     short.fill("free")
-    expect(alert).to_contain_text("Fields with an error: 2. Name, Protocol")
+    expect(alert).to_contain_text("Fields with an error: Name, Protocol")
     page.get_by_label("Name", exact=True).fill("Free")
 
-    expect(alert).to_have_count(0)
+    expect(alert).to_be_hidden()
     expect(page.locator("main form .field-error")).to_have_count(1)
 
 
