@@ -95,6 +95,12 @@ class RunForm(StyledForm):
         return SAME_ANSWERS in self.data
 
     @property
+    def describes(self) -> bool:
+        """Return whether the description, the models or the ir_metadata have a text or an error."""
+        fields = (self["description"], self["models"], self["metadata"])
+        return any(field.value() or field.errors for field in fields)
+
+    @property
     def questions(self) -> list[forms.BoundField]:
         return [self[name] for name in self.fields if name.startswith(ANSWER)]
 

@@ -202,7 +202,10 @@ function showAnswer() {
   const wrong = Array.from(submission.querySelectorAll("[data-field]"), ({ dataset }) =>
     document.getElementById(dataset.field),
   ).filter(Boolean);
-  for (const field of wrong) field.classList.add("is-invalid");
+  for (const field of wrong) {
+    field.classList.add("is-invalid");
+    field.closest("details")?.setAttribute("open", "");
+  }
   if (wrong.length && !submission.querySelector(".complaints")) wrong[0].focus();
   else if (submission.childElementCount) submission.scrollIntoView({ block: "start" });
 }

@@ -40,12 +40,13 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
         expect(page.locator("#id_file[aria-invalid]")).to_have_accessible_description(
             re.compile("^Please select")
         )
-        page.locator("#id_description").focus()
+        page.locator("#id_tag").focus()
     expect(page.locator("#submission")).to_be_empty()
 
     page.set_input_files("#id_file", files / "bad.tsv")
     expect(page.locator("#id_tag")).to_have_value("run-1")
     expect(page.locator("#run-form .field-error")).to_have_count(0)
+    page.get_by_text("Description, models and ir_metadata").click()
     page.fill("#id_description", "my long words")
     page.click("button:has-text('Submit')")
     expect(page.locator("#submission")).to_contain_text("score “NaN” is not a finite number")

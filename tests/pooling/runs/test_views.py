@@ -222,8 +222,12 @@ def test_refused_upload_keeps_the_entered_fields(scene: Scene, as_: Any) -> None
         as_(scene.member), scene, b"no run", description="my long words", tag="mine", kind="alternate"
     )
 
-    page = response.content.decode()
+    page, empty = (
+        each.content.decode() for each in (response, as_(scene.member).get(response.request["PATH_INFO"]))
+    )
     assert "my long words" in page
+    assert '<details class="run-description" open>' in page
+    assert '<details class="run-description">' in empty
     assert 'value="mine"' in page
     assert '<option value="alternate" selected' in page
 
