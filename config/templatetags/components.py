@@ -88,7 +88,7 @@ def file_name(name: str) -> SafeString:
 
 
 @register.filter
-def fields_with_errors(form: BaseForm | str) -> list[BoundField]:
+def fields_with_errors(form: BaseForm | None) -> list[BoundField]:
     """The visible fields of a form that have an error; none of the form that a page lacks."""
     return [field for field in form.visible_fields() if field.errors] if form and form.errors else []
 
