@@ -6,6 +6,8 @@ from collections.abc import Container, Iterable, Sequence
 import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from assay.protocols.schema import Protocol
@@ -18,10 +20,46 @@ RULE_OF_TABLE = "|:- \t"  # its signs
 OPEN, CLOSE = "⸨⸩"  # around a judged sentence; emphasis can begin and end next to a punctuation mark
 _NO_MARKS = {ord(OPEN): None, ord(CLOSE): None}
 _PARTS = re.compile(f"(<[^<>]*>|[{OPEN}{CLOSE}])")
+# Generators write formulas in these, too. CommonMark reads escaped brackets, and so do we around numbers: `\[1\]`.
+INLINE_FORMULA = re.compile(r"\\\(((?:[^\\]|\\[^()])+)\\\)")
+DISPLAY_FORMULA = re.compile(r"\\\[(?![\d\s,–-]+\\\])((?:[^\\]|\\[^][])+)\\\]")
 # Systems are hidden and texts come from teams, so nothing leads to another site.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _PARSER.disable(["image", "link", "autolink", "reference"])
 with_formulas(_PARSER, has_prices=True)
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """Read LaTeX between backslashed brackets in a line."""
+    for kind, pattern in (("math_inline", INLINE_FORMULA), ("math_inline_double", DISPLAY_FORMULA)):
+        if match := pattern.match(state.src, state.pos):
+            if not silent:
+                state.push(kind, "math", 0).content = match[1]
+            state.pos = match.end()
+            return True
+    return False
+
+
+def _formula_in_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read LaTeX between brackets in lines of its own, where `- b` is not an item."""
+    match = DISPLAY_FORMULA.match(state.src, state.bMarks[start] + state.tShift[start])
+    if match is None or state.is_code_block(start):
+        return False
+    after = next((line + 1 for line in range(start, end) if state.eMarks[line] >= match.end()), None)
+    if after is None or state.src[match.end() : state.eMarks[after - 1]].strip():
+        return False
+    if not silent:
+        token = state.push("math_block", "math", 0)
+        token.block = True
+        token.content = state.getLines(start, after, state.blkIndent, keepLastLF=False).strip()[2:-2]
+        state.line = after
+    return True
+
+
+_PARSER.inline.ruler.before("escape", "bracketed_formula", _formula)
+_PARSER.block.ruler.before(
+    "fence", "bracketed_formula", _formula_in_lines, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+)
 
 
 def is_markdown(protocol: Protocol) -> bool:

@@ -27,6 +27,35 @@ def test_parts_of_an_answer_become_one_text(texts: list[str], expected: str) -> 
     assert answer_html([(texts[0], []), (texts[1], [1])], first_heading=4) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "before", "display", "latex", "after"),
+    [
+        (r"Let \(x*y*z<2\).", "<p>Let ", "inline", "x*y*z&lt;2", ".</p>"),
+        (r"So \[x \\[2pt] y\] is.", "<p>So ", "block", r"x \\[2pt] y", " is.</p>"),
+        ("So:\n\\[\na\n=\n- b\n\\]\nx", "<p>So:</p>\n<p>", "block", "a\n=\n- b", "</p>\n<p>x</p>"),
+        ("> \\[a\n> + b\\]", "<blockquote>\n<p>", "block", "a\n+ b", "</p>\n</blockquote>"),
+        ("\\[a\\] or\n\\[\n- b", "<p>", "block", "a", " or\n[</p>\n<ul>\n<li>b</li>\n</ul>"),
+    ],
+)
+def test_formula_can_be_between_backslashed_brackets(
+    text: str, before: str, display: str, latex: str, after: str
+) -> None:
+    html = answer_html([(text, [])], first_heading=4)
+
+    assert html == f"{before}{FORMULA.format(display, latex)}{after}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"`\(x\)` \\(x\\)", r"<code>\(x\)</code> \(x\)"),
+        (r"See \[1, 2\], \(\) and \(x.", "See [1, 2], () and (x."),
+    ],
+)
+def test_brackets_in_code_and_those_that_are_escaped_are_shown(text: str, shown: str) -> None:
+    assert answer_html([(text, [])], first_heading=4) == f"<p>{shown}</p>\n"
+
+
 def test_headings_begin_at_the_given_level_and_skip_none() -> None:
     texts = ["### a", "# b", "### c", "## d", "###### e", "# f"]
 
