@@ -100,6 +100,8 @@ class Session:
             f"{', '.join(f'{statuses[status]:,} {status}' for status in FAILED)}); {self.n_cached:,} from the cache; "
             f"{plural(budget.calls, 'call')}, {plural(budget.tokens, 'token')}{cost}"
         )
+        if budget.n_estimated:
+            report(f"{budget.n_estimated:,} × the reply does not report its tokens; they are estimated")
         for reason, n in self.reasons.most_common(LAST_REASONS):
             report(f"{n:,} × {reason}")
 

@@ -45,8 +45,8 @@ class BudgetSpent(AssayError):
 class Budget:
     """Limits of requests, tokens and money. What is on its way counts as estimated, so that no limit is exceeded.
 
-    `tokens` and `cost` are what the replies reported, or the estimate if they do not report it. Requests that failed
-    cost nothing.
+    `tokens` and `cost` are what the replies reported. A reply that does not report them counts as estimated, and is one
+    of `n_estimated`. Requests that failed cost nothing.
     """
 
     max_calls: int | None = None
@@ -55,6 +55,7 @@ class Budget:
     calls: int = 0
     tokens: int = 0
     cost: Decimal = Decimal(0)
+    n_estimated: int = 0
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, tokens: int, cost: Decimal) -> None:
@@ -73,10 +74,11 @@ class Budget:
                     raise BudgetSpent(f"--max-{name} {limit} is reached")
             self.calls, self.tokens, self.cost = self.calls + 1, self.tokens + tokens, self.cost + cost
 
-    def settle(self, tokens: int, cost: Decimal) -> None:
+    def settle(self, tokens: int, cost: Decimal, *, is_estimated: bool) -> None:
         """Correct an estimate by a difference."""
         with self._lock:
             self.tokens, self.cost = self.tokens + tokens, self.cost + cost
+            self.n_estimated += is_estimated
 
 
 class Reply(NamedTuple):
@@ -164,9 +166,12 @@ class ModelClient:
                 self._stopped.wait(max(wait, min(asked, MOST_WAIT)))
         raise ModelFailed(f"{problem}, {TRIES} times")
 
-    def _settle(self, expected: tuple[int, int], paid: tuple[int, int] = (0, 0)) -> None:
+    def _settle(
+        self, expected: tuple[int, int], paid: tuple[int, int] = (0, 0), *, is_estimated: bool = False
+    ) -> None:
         cost = self.judge.prices.cost
-        self.budget.settle(sum(paid) - sum(expected), cost(*paid) - cost(*expected))
+        tokens = sum(paid) - sum(expected)
+        self.budget.settle(tokens, cost(*paid) - cost(*expected), is_estimated=is_estimated)
 
     def _post(self, content: Mapping[str, object]) -> tuple["httpx.Response | None", str, float]:
         """The answer; or what went wrong, and for how many seconds the service asks to wait.
@@ -188,7 +193,7 @@ class ModelClient:
         return None, problem, float(asked) if asked.isdigit() else 0.0
 
     def _reply(self, response: "httpx.Response", expected: tuple[int, int], attempt: int, took: int) -> Reply:
-        paid = (0, 0)
+        paid, is_estimated = (0, 0), False
         try:
             content = response.json()
             usage = content.get("usage") or {}
@@ -203,10 +208,11 @@ class ModelClient:
             if not isinstance(text, str):
                 raise TypeError
             paid = expected[0] if used[0] is None else used[0], expected[1] if used[1] is None else used[1]
+            is_estimated = None in used
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             raise ModelFailed(f"{self.judge.address}: the answer is not that of chat/completions") from None
         finally:
-            self._settle(expected, paid)
+            self._settle(expected, paid, is_estimated=is_estimated)
         if message.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise Refusal(f"the model refused: {str(message.get('refusal') or text)[:200]}")
         return Reply(text[:MAX_REPLY], model, used[0], used[1], tokens, attempt, took)

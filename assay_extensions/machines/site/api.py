@@ -331,7 +331,12 @@ answer(
     is_found="Whether the interval leaves out 0.",
 )
 answer(MachineBias, "JudgeBias", "computed_at n_people rows", n_people="Units that people judged.")
-answer(Replies, "JudgeReplies", "n n_unreadable n_refused tokens_in tokens_out")
+answer(
+    Replies,
+    "JudgeReplies",
+    "n n_unreadable n_refused n_without_tokens tokens_in tokens_out",
+    n_without_tokens="Replies that do not report their tokens, which are not in the sums.",
+)
 answer(Cost, "JudgeCost", "amount currency")
 CARD = (
     "machine=machine.id name=machine.name version=machine.version description=machine.description "

@@ -66,6 +66,7 @@ class Replies(NamedTuple):
     n: int
     n_unreadable: int
     n_refused: int
+    n_without_tokens: int
     tokens_in: int
     tokens_out: int
 
@@ -161,7 +162,7 @@ def _replies(machine: Machine, weight: Weight) -> Replies:
     rows = ReplyEvidence.objects.filter(machine=machine).order_by().values_list("parse_status")
     counts = dict(rows.annotate(n=Count("pk")))
     unread = (counts.get(ReplyEvidence.Status.UNREADABLE, 0), counts.get(ReplyEvidence.Status.REFUSED, 0))
-    return Replies(weight.n, *unread, weight.tokens_in, weight.tokens_out)
+    return Replies(weight.n, *unread, weight.n_without_tokens, weight.tokens_in, weight.tokens_out)
 
 
 @transaction.atomic

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import Count, Func, IntegerField, QuerySet, Sum
+from django.db.models import Count, Func, IntegerField, Q, QuerySet, Sum
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -66,9 +66,13 @@ def topics_of(machine: Machine) -> list[str]:
 
 @dataclass(frozen=True)
 class Weight:
-    """The amount of evidence of a machine: rows, bytes of replies, tokens, and the cost in each currency."""
+    """The amount of evidence of a machine: rows, bytes of replies, tokens, and the cost in each currency.
+
+    Rows that do not report their tokens count as `n_without_tokens` only.
+    """
 
     n: int
+    n_without_tokens: int
     n_bytes: int
     tokens_in: int
     tokens_out: int
@@ -79,6 +83,7 @@ def weight_of(machine: Machine) -> Weight:
     rows = ReplyEvidence.objects.filter(machine=machine).order_by()
     total = rows.aggregate(
         n=Count("pk"),
+        n_without_tokens=Count("pk", filter=Q(tokens_in=None) | Q(tokens_out=None)),
         n_bytes=Sum(OctetLength("reply"), default=0),
         tokens_in=Sum("tokens_in", default=0),
         tokens_out=Sum("tokens_out", default=0),

@@ -39,6 +39,7 @@ PROBES = {
         | {"higher": 0, "lower": 0, "unanswered": 0, "is_weakness": False},
     ],
 }
+UNCOUNTED = {"tokens_in": None, "tokens_out": None, "cost": None, "currency": ""}
 
 
 @pytest.fixture
@@ -58,7 +59,11 @@ def machine(scene: Scene) -> Machine:
     people = {(row.topic.code, row.docno): row.choice for row in judged}
     theirs = {"high": "high", "medium": "high", "low": "not-relevant"}
     process.judge(
-        lease, [judgment(tasks[unit], theirs[key], evidence=EVIDENCE) for unit, key in people.items()]
+        lease,
+        [
+            judgment(tasks[unit], theirs[key], evidence=EVIDENCE if n else EVIDENCE | UNCOUNTED)
+            for n, (unit, key) in enumerate(people.items())
+        ],
     )
     assert len(ids(lease)) >= 3
     return machine
@@ -77,14 +82,22 @@ def test_card_has_agreement_leniency_and_cost(scene: Scene, machine: Machine) ->
         {"grade": 2, "n_units": 1, "n_equal": 0, "n_higher": 1, "n_lower": 0, "mean": 3.0},
         {"grade": 3, "n_units": 1, "n_equal": 1, "n_higher": 0, "n_lower": 0, "mean": 3.0},
     ]
-    assert card["replies"] == {"n": 3, "n_unreadable": 0, "n_refused": 0, "tokens_in": 2700, "tokens_out": 15}
-    assert card["costs"] == [{"amount": "0.0036", "currency": "USD"}]
+    assert card["replies"] == {
+        "n": 3,
+        "n_unreadable": 0,
+        "n_refused": 0,
+        "n_without_tokens": 1,
+        "tokens_in": 1800,
+        "tokens_out": 10,
+    }
+    assert card["costs"] == [{"amount": "0.0024", "currency": "USD"}]
     assert (card["judge"], card["probes"], card["owner"]) == (None, None, machine.owner.username)
     page = text_of(client.get(reverse("machines:card", args=[machine.pk])))
     assert "It judged 3 units" in page
     assert "Leniency 0.000: the mean" in page
     assert "Not probed." in page
-    assert "0.0036 USD" in page
+    assert "1,800 tokens in and 10 out. 1 reply does not report its tokens" in page
+    assert "0.0024 USD" in page
 
 
 def test_card_of_a_machine_without_units_that_people_graded_says_so(scene: Scene) -> None:

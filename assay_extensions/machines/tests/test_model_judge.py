@@ -1,6 +1,7 @@
 """`assay judge --judge`: a model judges files; the model is a server on this machine."""
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -222,6 +223,25 @@ def test_calls_that_fail_cost_nothing_and_failed_units_are_counted_once(
     assert f"{summary}6 calls, 0 tokens\n" in error
     assert "judge: 5 failed; run the command again" in error
     assert f"5 × {model.address}: " in error
+
+
+@pytest.mark.parametrize(
+    ("usage", "n_tokens"),
+    [(None, 6 * 50), ({"prompt_tokens": 100}, 6 * 150), ({"completion_tokens": 10}, 6 * 10)],
+)
+def test_reply_that_does_not_report_its_tokens_counts_as_estimated_and_has_no_cost(
+    judge: Run, model: FakeModel, capsys: pytest.CaptureFixture[str], usage: object, n_tokens: int
+) -> None:
+    model.answer = lambda _: said("M: 1. T: 1.\nfinal score: 0", usage=usage)
+
+    assert judge() == 0
+
+    error = capsys.readouterr().err
+    counted = re.search(r"6 calls, ([\d,]+) tokens", error)
+    assert counted is not None
+    assert n_tokens <= int(counted[1].replace(",", "")) < 6 * 1000
+    assert "6 × the reply does not report its tokens; they are estimated\n" in error
+    assert {row["evidence"]["cost"] for row in evidence_in()} == {None}
 
 
 @pytest.mark.parametrize(
