@@ -16,7 +16,7 @@ from participation.teams.selectors import run_counts
 from pooling.models import Run
 from pooling.runs.selectors import kinds_by_team
 from scoring.models import Leaderboard, Qrels, QrelsEntry
-from scoring.qrels.selectors import runs_to_score
+from scoring.qrels.selectors import other_judges, runs_to_score
 from tracks.checklist.points import named
 from tracks.models import Track
 from web.confirmation import Check, Confirmation, by_mail
@@ -208,6 +208,8 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
     if qrels.source == Qrels.Source.FROZEN and not qrels.machine_name:
         yield from agreement_remarks(track)
     link = ("", qrels.get_absolute_url(), "Qrels")
+    if others := other_judges(track.qrels.all(), qrels):
+        yield Check("look", others.removesuffix("."), *link)
     if n := qrels.report.get("unjudged", {}).get("n", 0):
         yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)
     graded = QrelsEntry.objects.filter(qrels=qrels, topic=OuterRef("code"))
@@ -283,7 +285,7 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     ]
     released = _released_before(board)
     facts += [
-        f"{str(other.qrels).capitalize()} is visible to {other.get_release_display()} already: everybody can compare "
+        f"The qrels {other.qrels} are visible to {other.get_release_display()} already: everybody can compare "
         f"the two. {_correction(board, other)}"
         for other in released
     ]

@@ -27,7 +27,7 @@ from scoring.leaderboards.marks import Axis, Heat, Lead, Marked, axis_of, heat_o
 from scoring.leaderboards.releases import missing_runs, qrels_known_since, runs_in_words
 from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_empty
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
-from scoring.qrels.selectors import correction_of
+from scoring.qrels.selectors import correction_of, other_judges, qrels_of
 from scoring.selectors import (
     LeaderboardPage,
     interaction_rules,
@@ -76,6 +76,9 @@ class RankingPage(LeaderboardPage):
     n_own: int
     n_gone: int  # runs withdrawn or disqualified since
     n_after_release: int
+    other_judges: (
+        str  # a sentence about the qrels of people or of a machine, whichever the leaderboard does not use
+    )
     correction: Qrels | None  # the version that corrects the qrels, if the user may see it
     missing: list[str]  # tags of runs that were submitted since, for organizers
     disqualified: list[dict[str, Any]]  # before the scoring
@@ -176,6 +179,7 @@ def leaderboard_page(
         n_own=sum(row.is_own for row in rows),
         n_gone=sum(row.run.status != Run.Status.SUBMITTED for row in rows),
         n_after_release=sum(row.is_after_release for row in rows),
+        other_judges=other_judges(qrels_of(user, board.track), board.qrels),
         correction=correction_of(user, board.qrels),
         missing=missing_runs(board) if oversees(user, board.track_id) else [],
         disqualified=[names.reference(run) for run in board.statistics.get("disqualified", ())],

@@ -259,6 +259,24 @@ def correction_of(user: AnyUser, qrels: Qrels) -> Qrels | None:
     return qrels_for(user).filter(supersedes=qrels).first()
 
 
+def other_judges(versions: QuerySet[Qrels], qrels: Qrels) -> str:
+    """State the judges of a version, and which of `versions` has others and is newer or older; "" if there is none.
+
+    Older qrels of machines do not matter to a reader of those of people. One query.
+    """
+    whole = versions.filter(track=qrels.track_id, archived_at=None).exclude(report__has_key="part_of")
+    if qrels.machine_name:
+        other = whole.filter(machine_name="").order_by("-version").first()
+    else:
+        other = whole.filter(version__gt=qrels.version).exclude(machine_name="").order_by("-version").first()
+    if other is None:
+        return ""
+    if other.machine_name:
+        return f"These qrels are {qrels}, which no machine judged; {other} is newer."
+    age = "newer" if other.version > qrels.version else "older"
+    return f"These qrels are {qrels}; {other}, which no machine judged, is {age}."
+
+
 @dataclass(frozen=True)
 class FreezePreview:
     """The content of a version if it were frozen now.

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -18,7 +19,7 @@ from scoring.models import Leaderboard, Qrels
 from tests.helpers.api import api
 from tests.helpers.factories import make_track
 from tests.helpers.judging import make_machine
-from tests.scoring.conftest import Scene
+from tests.scoring.conftest import QRELS, Scene
 from tracks.models import Machine, Topic, Track
 
 FAMILY = "Llama"
@@ -101,6 +102,36 @@ def test_release_of_a_machine_needs_a_human_sample_or_a_reason(
     assert "people judged only 2 of its units, fewer than 30" in " ".join(hindrances(board))
     monkeypatch.setattr("scoring.leaderboards.releases.SAMPLE", 2)
     assert "machine" not in " ".join(hindrances(board))
+
+
+def test_page_and_release_say_which_qrels_of_people_and_of_a_machine_are_used_and_newer(
+    scored: Scene, board: Leaderboard, organizer: Client
+) -> None:
+    def shown(of_board: Leaderboard) -> list[str]:
+        """The sentence on the page and in the question before the release."""
+        release = f"{reverse('scoring:release', args=[of_board.pk])}?level=public"
+        pages = [organizer.get(address) for address in (of_board.get_absolute_url(), release)]
+        return re.findall(
+            r"These qrels are .* is (?:newer|older)", "".join(page.content.decode() for page in pages)
+        )
+
+    name = board.qrels.machine_name
+    alone = shown(board)
+    of_people = scored.leaderboard()
+    newest = shown(of_people)
+    later = scored.leaderboard(scored.qrels(QRELS.replace(b"3\n", b"2\n")))
+    Qrels.objects.filter(pk=later.qrels_id).update(machine=board.qrels.machine, machine_name=name)
+    later.refresh_from_db()
+
+    assert alone == newest == []
+    expected = f"These qrels are version 1 by machine {name}; version 2, which no machine judged, is newer"
+    assert shown(board) == [expected] * 2
+    expected = f"These qrels are version 2, which no machine judged; version 3 by machine {name} is newer"
+    assert shown(of_people) == [expected] * 2
+    expected = f"These qrels are version 3 by machine {name}; version 2, which no machine judged, is older"
+    assert shown(later) == [expected] * 2
+    leaderboard_services.release(leaderboard=of_people, level="public", by=scored.organizer, reason="A test.")
+    assert "These qrels are" not in Client().get(of_people.get_absolute_url()).content.decode()
 
 
 def test_values_by_topic_class_and_operation_are_marked(board: Leaderboard, organizer: Client) -> None:

@@ -106,7 +106,7 @@ def test_corrected_version_and_the_earlier_one_name_each_other_on_pages_boards_a
         client, reverse("scoring:supersede", args=[new.pk]), old=old.pk, reason="Grades were swapped."
     )
 
-    assert "Version 1 is visible to everybody already" in release
+    assert "The qrels version 1 are visible to everybody already" in release
     assert (hidden.status_code, answer.status_code) == (403, 302)
     release = client.get(reverse("scoring:release", args=[board.pk]), {"level": "public"}).content.decode()
     assert "Both name the correction: Grades were swapped." in release
