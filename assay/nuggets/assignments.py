@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from assay.answers import LISTED, Answer, CitationUnit, NuggetUnit, Sentence, digest_of, unit_of
+from assay.answers import LISTED, NUGGET, Answer, CitationUnit, NuggetUnit, Sentence, digest_of, unit_of
 from assay.errors import InputError
 from assay.formats.qrels.columns import PartRow, QrelsColumns, columns_of, documents
 from assay.formats.runs.rules import MAX_CITED
@@ -23,6 +23,7 @@ from assay.formats.tokens import is_word
 from assay.nuggets.files import Record, records
 from assay.nuggets.lists import Nugget, NuggetList
 from assay.protocols.schema import Grade, JudgingRules
+from assay.tables import natural
 
 FAILED = "failed"
 VERDICTS = ("not_satisfied", "partially_satisfied", "satisfied")  # for grades in ascending order
@@ -217,3 +218,17 @@ def with_nuggets(columns: QrelsColumns, lists: Sequence[NuggetList]) -> QrelsCol
         if isinstance(unit, CitationUnit) or unit.nugget in of_topic.get(topic, {}):
             assignments.append(Assignment(topic, unit, grade))
     return qrels_of(assignments, lists)
+
+
+def without_score(columns: QrelsColumns) -> list[str]:
+    """The topics of qrels whose rubric has no positive weight, in natural order. A nugget without one has weight 1."""
+    if columns.kind != "nuggets" or columns.parts is None:
+        return []
+    scored: dict[int, bool] = {}
+    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.parts.tolist(), strict=True)
+    for topic, docno, part in rows:
+        if docno.startswith(NUGGET.encode()):
+            scored[topic] = scored.get(topic, False) or float(part.partition(b":")[2] or 1) > 0
+    return sorted(
+        (str(columns.topics[topic]) for topic, has_score in scored.items() if not has_score), key=natural
+    )

@@ -13,7 +13,7 @@ from django.db.models import Exists, F, IntegerField, OuterRef, Q, QuerySet, Val
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.topics.subtopics import labels_of
-from assay.nuggets.assignments import with_nuggets
+from assay.nuggets.assignments import with_nuggets, without_score
 from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
 from assay.qrels.derived import as_ranges, derive
 from assay.qrels.freezing import (
@@ -127,8 +127,8 @@ def grade_pool(
     if protocol.judged.has_nuggets:
         lists = [nuggets for nuggets in frozen_nuggets(pool) if nuggets.topic not in left_out]
         columns = with_nuggets(columns, lists)
-        if without_score := sorted((each.topic for each in lists if not each.has_score), key=natural):
-            report["without_score"] = without_score
+        if topics := without_score(columns):
+            report["without_score"] = topics
     return FrozenPool(
         columns, report, {name: (part, own | counted_judgments) for name, (part, own) in parts.items()}
     )

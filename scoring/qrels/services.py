@@ -19,6 +19,7 @@ from assay.formats.runs.rules import ABSENT
 from assay.formats.text import listed
 from assay.measures.characters import spans_of
 from assay.measures.scores import ALL
+from assay.nuggets.assignments import without_score
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
 from assay.tables import natural
@@ -160,6 +161,8 @@ def import_file(
         "absent_topics": sorted(sorted(codes - set(columns.topics.tolist())), key=natural),
         "unknown_documents": _unknown_documents(track, protocol, columns),
     }
+    if topics := without_score(columns):
+        qrels.report["without_score"] = topics
     return _store(qrels, columns)
 
 

@@ -235,6 +235,25 @@ ROW = {
 }
 
 
+def test_imported_qrels_name_rubrics_without_a_positive_weight(lab: Lab) -> None:
+    client, weights = client_of(lab.organizer), {"t5.run-a": -2, "t6.run-a": 1}
+    lines = [f"{code} vital:{weight} nugget:-:k1 -1\n" for code, weight in weights.items()]
+    lines += [f"{code} okay:-1 nugget:-:k2 -1\n" for code in weights]
+    lines.append("t5.run-a - citation:0123456789abcdef:0:seg1 1\n")
+    address = reverse("scoring:import_qrels", args=[lab.track.slug])
+
+    file = SimpleUploadedFile("qrels.txt", "".join(lines).encode())
+    page = client.post(address, {"file": file}, follow=True).content.decode()
+    file = SimpleUploadedFile("qrels.txt", "".join(lines).replace("okay:-1", "okay").encode())
+    without_warning = client.post(address, {"file": file}, follow=True).content.decode()
+
+    warning = "1 rubric has no positive weight, so every run has 0 there in Rubric"
+    assert warning in " ".join(page.split())
+    assert "topic t5.run-a." in " ".join(page.split())
+    assert "imported" in without_warning
+    assert "positive weight" not in without_warning
+
+
 def test_rubrics_of_files_come_out_as_they_went_in(lab: Lab) -> None:
     page = import_file(lab, [ROW])
     freeze_all(lab)
