@@ -24,6 +24,7 @@ from assessment.nuggets import services as nugget_services
 from jobs import services as jobs
 from pooling.models import Nugget, Pool
 from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Score
 from scoring.qrels import services as qrels_services
@@ -233,6 +234,29 @@ ROW = {
         {"criterion": "Guesses.", "weight": -2.5, "axis": "References"},
     ],
 }
+
+
+def test_criteria_of_a_leaderboard_without_answers_say_what_to_do(
+    lab: Lab, graded: dict[str, dict[str, Any]]
+) -> None:
+    import_file(lab, [*graded.values()])
+    freeze_all(lab)
+    submit(lab, "known", {code: row["answer_text"] for code, row in graded.items()})
+    pool = pooled(lab)
+    judge_by_page(lab, make_batch(pool, {lab.ada: list(lab.track.topics.all())}), graded)
+    run_services.withdraw(run=lab.track.runs.get(), by=lab.organizer)
+    submit(lab, "later", dict.fromkeys(CELLS, "An answer that nobody judged."))
+    board = leaderboard_services.request(
+        qrels=qrels_services.freeze_judgments(pool=pool, by=lab.organizer), by=lab.organizer
+    )
+    jobs.run(board.job_id or 0)  # it fails, because nobody judged the only run
+
+    page = client_of(lab.organizer).get(reverse("rubrics:criteria", args=[board.pk])).content.decode()
+
+    assert "No graded answers yet" in page
+    assert f'href="{board.qrels.get_absolute_url()}"' in page
+    assert "<table" not in page
+    assert reverse("rubrics:graded", args=[board.pk]) not in page
 
 
 def test_imported_qrels_name_rubrics_without_a_positive_weight(lab: Lab) -> None:
