@@ -95,7 +95,7 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return form_page(
         request,
         form,
-        "Edit track",
+        "General settings",
         "Save track",
         layout="tracks/base.html",
         track=stored,
