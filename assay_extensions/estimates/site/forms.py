@@ -7,6 +7,7 @@ from django import forms
 from assay_extensions.estimates.site import selectors
 from assay_extensions.estimates.site.models import Sample
 from assay_extensions.estimates.site.services import Plan
+from assay_extensions.estimates.whole_topics import LEAST
 from assay_extensions.metaevaluation.alt_test import EPSILON, SCORES
 from pooling.models import Pool
 from tracks.models import Machine
@@ -97,7 +98,11 @@ class NextForm(StyledForm):
 class EstimateForm(StyledForm):
     """The source of an estimate, and its measures."""
 
-    source = forms.ChoiceField(label="People judged")
+    source = forms.ChoiceField(
+        label="People judged",
+        help_text="A sample gives the difference estimator, for measures that are sums over ranks. All units of some "
+        f"topics give prediction-powered inference (PPI++), for any measure, from {LEAST} topics on.",
+    )
     measures = forms.CharField(
         required=False,
         max_length=500,

@@ -36,4 +36,5 @@ register(
 )
 
 fill("machine", "estimates/_machine.html")
+fill("leaderboard-more", "estimates/_of_board.html")
 BIASES.append(newest_bias)

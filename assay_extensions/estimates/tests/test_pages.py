@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
@@ -28,9 +29,11 @@ from assessment.models import Batch
 from assessment.planning import services as assignments
 from jobs import services as jobs
 from jobs.models import Job
+from scoring.models import Qrels
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer, make_track
 from tests.helpers.judging import make_batch, make_machine
+from tests.scoring.conftest import build_scored
 
 pytestmark = pytest.mark.django_db
 
@@ -215,14 +218,34 @@ def test_judgments_of_another_batch_count_in_a_sample(site: Site, rag: RagTrack)
     assert "People could not grade 1 unit of the sample." in page
 
 
+def test_leaderboard_of_a_machine_leads_to_its_estimates_by_either_method(
+    monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    scene, client = build_scored(), Client()
+    client.force_login(scene.organizer)
+    of_people = scene.leaderboard()
+    machine = make_machine(scene.track, scene.organizer)
+    of_machine = scene.leaderboard(scene.qrels(b"A.1 0 10 2\n"))
+    Qrels.objects.filter(pk=of_machine.qrels_id).update(machine=machine, machine_name=str(machine))
+    estimates = f"{reverse('estimates:estimates', args=[scene.track.slug])}?machine={machine.pk}"
+
+    assert f'href="{estimates}"' in client.get(of_machine.get_absolute_url()).content.decode()
+    assert estimates not in client.get(of_people.get_absolute_url()).content.decode()
+    assert client.get(estimates).status_code == 200
+
+
 def test_whole_topics_give_any_measure_shares_and_bias(site: Site, rag: RagTrack, rag25: Rag25) -> None:
     left = {"72", "707"}
     rag.people_judge([unit for unit in rag.entries if unit[0] not in left])
     type(rag.machine).objects.update(family="Llama")
     rag.track.runs.filter(tag="r4").update(models_used="llama-3.1-70b; llama")
+    offered = site.html()
 
     job = site.estimate(f"pool-{rag.pool.pk}")
 
+    assert "prediction-powered inference (PPI++)" in offered
     assert job.state == Job.State.DONE, job.error
     protocol, grades = (
         rag.track.protocol.parsed,
@@ -319,7 +342,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"measures": "nDCG@10"}, "nDCG@10 cannot be estimated from sampled units"),
     ({"measures": "what"}, "there is no measure 'what'"),
     ({"design": "next"}, "Select a valid choice"),
-    ({"pool": "1"}, "Select a valid choice"),
+    ({"pool": "0"}, "Select a valid choice"),
     ({"design": "strata", "n_units": "6000", "preview": "1"}, "The pool has 5,163 units"),
 ]
 
