@@ -366,10 +366,10 @@ def test_account_decides_the_language_then_the_browser(scene: Scene) -> None:
     assert '<html lang="ar" dir="rtl">' in arabic
     assert "bootstrap.rtl.min" in arabic
     assert "إرسال" in arabic
-    assert '<html lang="de" dir="ltr">' in german
+    assert '<html lang="de">' in german
     assert "Einreichen" in german
     assert "rtl.min" not in german
-    assert '<html lang="en-us" dir="ltr">' in english
+    assert '<html lang="en-us">' in english
     assert "Submit" in english
     assert 'id="words"' not in english
     assert words_of_scripts("ar")["Saved."] == "حُفظ."
