@@ -8,7 +8,7 @@ from django.template.loaders import filesystem
 # A line of tags that need no end of a line. Other tags may be between words.
 TAGS = (
     "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment|extends|block|endblock|spaceless|endspaceless"
-    "|include|table|endtable|empty_state|endempty_state|component"  # these end with a line of their own
+    "|include|table|endtable|empty_state|endempty_state|breadcrumb|endbreadcrumb|component"  # these end with a line of their own
 )
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
 # A line that is shown or not, without an alternative: its end belongs to what is shown.

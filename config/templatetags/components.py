@@ -72,6 +72,16 @@ def menu(content: str, label: str, symbol: str = "") -> SafeString:
     return render_to_string("components/menu.html", {"content": content, "label": label, "symbol": symbol})
 
 
+@register.simple_block_tag
+def breadcrumb(content: str) -> SafeString:
+    """Links to the pages above this one, each in `<li class="breadcrumb-item">`; nothing on a page without any."""
+    return (
+        render_to_string("components/breadcrumb.html", {"content": content})
+        if content.strip()
+        else SafeString()
+    )
+
+
 @register.simple_tag
 @cache
 def icon(name: str) -> SafeString:

@@ -51,6 +51,13 @@ def test_empty_state_shows_what_it_encloses() -> None:
     assert "<div><p>No runs yet.</p></div>" in text
 
 
+def test_page_below_no_other_has_no_breadcrumb() -> None:
+    source = "{% breadcrumb %}\n{% if track %}<li>{{ track }}</li>{% endif %}{% endbreadcrumb %}"
+
+    assert "<li>arq</li></ol></nav>" in rendered(source, track="arq")
+    assert rendered(source) == ""
+
+
 def test_component_is_rendered_by_its_values() -> None:
     source = '{% component "key" key=key %}'
 
