@@ -205,7 +205,7 @@ class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
         js = [
             forms.Script(path, defer=True)
             for path in (
-                "web/words.js",
+                "web/page.js",
                 "vendor/katex/katex.min.js",
                 "vendor/katex/contrib/mhchem.min.js",
                 "corpus/math.js",

@@ -1,8 +1,15 @@
-// Menus close by Escape and by a press outside, and the buttons of `data-copies` copy the field or text before them; those of
+// What every page needs. The words that scripts write are in the language of the page: one that is not in English has a catalog in
+// #words. Menus close by Escape and by a press outside, and the buttons of `data-copies` copy the field or text before them; those of
 // `data-submits` then submit their form. Without this script, a menu closes by its own button, and texts can be selected. htmx,
 // which starts after all scripts, gets its settings.
 (() => {
   "use strict";
+  window.assay ??= {};
+  const place = document.getElementById("words");
+  const catalog = place ? JSON.parse(place.textContent) : {};
+  // The translation of an English text, with values in place of names such as {reason}.
+  window.assay.gettext = (text, values = {}) =>
+    (catalog[text] ?? text).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
   const settings = { includeIndicatorStyles: false, allowEval: false, reportValidityOfForms: true };
   if (window.htmx) Object.assign(window.htmx.config, settings);
   const menus = () => document.querySelectorAll("details.menu[open]");
