@@ -279,7 +279,8 @@ def instant(moment: datetime | None, zone: str = "UTC") -> SafeString | str:
         '<span class="text-nowrap">{}</span>',
         ((part,) for part in (parts[0], "".join(parts[1:]).strip()) if part),
     )
-    return format_html('<time datetime="{}" data-local>{}</time>', localtime(moment).isoformat(), zones)
+    exact = localtime(moment).isoformat(timespec="seconds")
+    return format_html('<time datetime="{}" data-local>{}</time>', exact, zones)
 
 
 @register.simple_tag
