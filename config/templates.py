@@ -5,10 +5,13 @@ import re
 from django.template import Origin
 from django.template.loaders import filesystem
 
+COMMENT = re.compile(r"\{% comment %\}.*?\{% endcomment %\}\n?", re.DOTALL)
 # A line of tags that need no end of a line. Other tags may be between words.
 TAGS = (
-    "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment|extends|block|endblock|spaceless|endspaceless"
-    "|include|table|endtable|empty_state|endempty_state|breadcrumb|endbreadcrumb|component"  # these end with a line of their own
+    "if|elif|else|endif|for|empty|endfor|with|endwith|load|extends|block|endblock|spaceless|endspaceless"
+    r"|\w+ (?:(?!%\}).)* as \w+(?= %\})"  # these keep a value
+    "|include|table|endtable|empty_state|endempty_state|menu|endmenu|plot|endplot|breadcrumb|endbreadcrumb|component"
+    "|track_nav|track_tabs|next_step|digest|script_words"  # these end with a line of their own
 )
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
 # A line that is shown or not, without an alternative: its end belongs to what is shown.
@@ -27,7 +30,7 @@ class Loader(filesystem.Loader):
         text: str = super().get_contents(origin)
         if not origin.name.endswith(".html"):
             return text
-        parts = EDGES.split(text)
+        parts = EDGES.split(COMMENT.sub("", text))
         return "".join(part if part.startswith(PREFORMATTED) else _shortened(part) for part in parts)
 
 

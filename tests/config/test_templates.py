@@ -24,6 +24,12 @@ PAGE = """\
         ("page.html", PAGE, "<ul>\n<li>a\n<b>bold</b></li>\n<li>c\n<b>bold</b></li>\n</ul>\n"),
         ("words.html", "a\n  {{ names.0 }}\n{% if names %}\nb\n{% endif %}\nc", "a\na\nb\nc"),
         ("inline.html", "{% if names %}a{% endif %}\n{{ names.2 }}", "a\nc"),
+        (
+            "comment.html",
+            "{% comment %}A\n<pre>{% endcomment %}\na\n{% comment %}b{% endcomment %}\nc",
+            "a\nc",
+        ),
+        ("value.html", "a\n{% firstof names.0 as name %}\n{% firstof 'no' %}\nb", "a\nno\nb"),
         ("optional.html", "a\n{% if names.1 %}b{% endif %}\n{% if names.2 %}c{% endif %}\nd", "a\nc\nd"),
         ("text.html", "<pre>\n  x\n\n  y</pre>\n\n  <b>z</b>", "<pre>\n  x\n\n  y</pre>\n<b>z</b>"),
         (

@@ -259,7 +259,7 @@ def test_page_of_a_track_has_a_mark_at_the_top_and_its_section_open(client: Clie
     page = re.sub(r"\s+", " ", client.get(pool.get_absolute_url()).content.decode())
 
     assert '<a href="/tracks/" aria-current="true">' in page
-    sections = r'<details( open)?> <summary><span class="visually-hidden">([\w ]+)<'
+    sections = r'<details( open)?> <summary aria-label="([\w ]+)"'
     folded = re.findall(sections, page)
     assert [name for is_open, name in folded if not is_open] == ["Judging", "Results", "Settings"]
 
