@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, plural
-from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
+from assay.formats.reports import FIRST_LINES, Tally
 from assay.formats.runs.columns import PART, byte_keys, may_repeat
 from assay.formats.separated import columns_named, n_columns, quoted
 from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties, TopicDocuments
 
 MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
 MAX_SENTENCES = 1000  # of an answer
+FEW_TOPICS = 3  # with the same fault are reported one by one, more of them together
 MANNERS = ("automatic", "manual")
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "tab": b"\t", "comma": b",", "semicolon": b";"}
 
@@ -449,12 +450,18 @@ def check_rows(rows: RunRows, expected: Expected, form: RunForm, tally: Tally) -
     depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
     accepted = f"At most {plural(max_ranks, ','.join(expected.noun))} per topic."
     deep = np.flatnonzero(depth > max_ranks)
-    for index in deep[:DISTINCT]:
-        message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
-        beyond = first_lines(rows.number, np.flatnonzero(rows.topic_index == index)[max_ranks:])
-        tally.error("too-many-ranks", message, accepted, n=int(depth[index]) - max_ranks, numbers=beyond)
-    complaint = ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted)
-    _report_others(rows, deep[DISTINCT:], complaint, tally)
+    beyond = [np.flatnonzero(rows.topic_index == index)[max_ranks:] for index in deep[:FIRST_LINES]]
+    if len(deep) > FEW_TOPICS:
+        named = named_topics([f"{rows.topics[index]} ({depth[index]:,})" for index in deep])
+        message = f"{len(deep)} topics have more than {max_ranks:,} {nouns}: {named}"
+        n = int((depth[deep] - max_ranks).sum())
+        numbers = sorted(int(rows.number[lines[0]]) for lines in beyond)
+        tally.error("too-many-ranks", message, accepted, n=n, numbers=numbers)
+    else:
+        for index, lines in zip(deep, beyond, strict=True):
+            message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
+            numbers = first_lines(rows.number, lines)
+            tally.error("too-many-ranks", message, accepted, n=len(lines), numbers=numbers)
     if form.has_ranks:
         add = tally.error if expected.rules.out_of_range_ranks == "error" else tally.warning
         complaint = (
@@ -502,24 +509,29 @@ def first_lines(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np
 
 
 def check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) -> None:
+    """Report unknown topics, one by one or, as in a run of another track, together with a line of each."""
     if known is None:
         return
     known = set(known)
     accepted = f"The topics of the track ({len(known)}), such as {', '.join(sorted(known)[:3])}."
     unknown = np.array([i for i, topic in enumerate(rows.topics) if topic not in known], dtype=np.int64)
-    for index in unknown[:DISTINCT]:
+    if len(unknown) > FEW_TOPICS:
+        where = np.flatnonzero(np.isin(rows.topic_index, unknown))
+        first = np.unique(rows.topic_index[where], return_index=True)[1]
+        numbers = sorted(int(n) for n in rows.number[where[first]])[:FIRST_LINES]
+        message = f"{len(unknown):,} unknown topics: {named_topics([rows.topics[index] for index in unknown])}"
+        if len(unknown) == len(rows.topics):
+            accepted += " The run has none of them: is it of another track?"
+        tally.error("unknown-topic", message, accepted, n=len(where), numbers=numbers)
+        return
+    for index in unknown:
         complaint = ("unknown-topic", f"unknown topic “{rows.topics[index]}”", accepted)
         report(tally.error, complaint, rows.number, rows.topic_index == index)
-    complaint = ("unknown-topic", "lines of other unknown topics", accepted)
-    _report_others(rows, unknown[DISTINCT:], complaint, tally)
 
 
-def _report_others(
-    rows: RunRows, topics: NDArray[np.int64], complaint: tuple[str, str, str], tally: Tally
-) -> None:
-    """Report the lines of all further topics together."""
-    where = np.isin(rows.topic_index, topics)
-    report(tally.error, complaint, rows.number, where, others=complaint[1])
+def named_topics(names: Sequence[str]) -> str:
+    """The first names of more than `FEW_TOPICS`, and how many there are besides them."""
+    return f"{', '.join(names[:FEW_TOPICS])} and {len(names) - FEW_TOPICS:,} more"
 
 
 def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:

@@ -121,24 +121,36 @@ def test_one_fault_on_many_values_is_one_error() -> None:
     assert (rank.message, rank.n) == ("the rank is not a whole number of at most nine digits", 1000)
 
 
-def test_a_thousand_different_complaints_do_not_fill_the_report() -> None:
-    lines = [f"T{i}\t{i}\t1\t1\trun-1" for i in range(1, 1001)]
+def test_unknown_topics_are_one_error_with_a_line_of_each() -> None:
+    lines = [f"T{i}\t{docno}\t1\t1\trun-1" for i in range(1000) for docno in (1, 2)]
+
+    [error] = check(run_bytes(lines)).report.errors
+
+    assert (error.message, error.n) == ("1,000 unknown topics: T0, T1, T2 and 997 more", 2000)
+    assert [line.number for line in error.lines] == [1, 3, 5, 7, 9]
+    assert error.accepted.endswith("The run has none of them: is it of another track?")
+
+
+def test_few_unknown_topics_are_named_one_by_one() -> None:
+    lines = [*GOOD.decode().splitlines(), *(f"T{i}\t1\t1\t1\trun-1" for i in range(3))]
 
     errors = check(run_bytes(lines)).report.errors
 
-    assert len(errors) == 26
-    assert errors[-1].message == "lines of other unknown topics"
-    assert sum(error.n for error in errors) == 1000
+    assert [error.message for error in errors] == [f"unknown topic “T{i}”" for i in range(3)]
+    assert "another track" not in errors[0].accepted
 
 
-def test_topics_too_many_to_name_are_counted_together() -> None:
-    lines = [f"T{i}\t{docno}\t1\t1\trun-1" for i in range(40) for docno in (1, 2)]
+def test_many_topics_with_too_many_documents_are_one_error() -> None:
+    topics = [f"A.{i}" for i in range(1, 5)]
+    lines = [f"{topic}\t{n}\t{n}\t{2000 - n}\trun-1" for topic in topics for n in range(1, 1003)]
 
-    errors = check(run_bytes(lines)).report.errors
+    [error] = check(run_bytes(lines), topics=topics).report.errors
 
-    assert len(errors) == 26
-    assert (errors[0].message, errors[0].n) == ("unknown topic “T0”", 2)
-    assert (errors[-1].message, errors[-1].n) == ("lines of other unknown topics", 30)
+    assert error.message == (
+        "4 topics have more than 1,000 documents: A.1 (1,002), A.2 (1,002), A.3 (1,002) and 1 more"
+    )
+    assert error.n == 8
+    assert [line.number for line in error.lines] == [1001, 2003, 3005, 4007]
 
 
 def test_byte_order_mark_after_an_empty_member_is_detected() -> None:
