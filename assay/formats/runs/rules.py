@@ -519,7 +519,9 @@ def check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) -> 
         where = np.flatnonzero(np.isin(rows.topic_index, unknown))
         first = np.unique(rows.topic_index[where], return_index=True)[1]
         numbers = sorted(int(n) for n in rows.number[where[first]])[:FIRST_LINES]
-        message = f"{len(unknown):,} unknown topics: {named_topics([rows.topics[index] for index in unknown])}"
+        message = (
+            f"{len(unknown):,} unknown topics: {named_topics([rows.topics[index] for index in unknown])}"
+        )
         if len(unknown) == len(rows.topics):
             accepted += " The run has none of them: is it of another track?"
         tally.error("unknown-topic", message, accepted, n=len(where), numbers=numbers)
