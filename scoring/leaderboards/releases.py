@@ -255,7 +255,9 @@ def _released_before(board: Leaderboard) -> list[Leaderboard]:
 
 
 def _correction(board: Leaderboard, released: Leaderboard) -> str:
-    """The correction that both versions name, or a request to state it."""
+    """The correction that both versions name, or a request to state it. Qrels of other judges correct nothing."""
+    if board.qrels.machine_id != released.qrels.machine_id:
+        return "They have different judges."
     if board.qrels.supersedes_id == released.qrels_id:
         return f"Both name the correction: {board.qrels.supersedes_reason}"
     return "State on the page of the newer qrels that they correct the older ones, and why."

@@ -131,6 +131,9 @@ def test_page_and_release_say_which_qrels_of_people_and_of_a_machine_are_used_an
     expected = f"These qrels are version 3 by machine {name}; version 2, which no machine judged, is older"
     assert shown(later) == [expected] * 2
     leaderboard_services.release(leaderboard=of_people, level="public", by=scored.organizer, reason="A test.")
+    release = organizer.get(f"{reverse('scoring:release', args=[later.pk])}?level=public").content.decode()
+    assert "everybody can compare the two. They have different judges." in release
+    assert "correct the older ones" not in release
     assert "These qrels are" not in Client().get(of_people.get_absolute_url()).content.decode()
 
 
