@@ -15,9 +15,11 @@ from django.shortcuts import render
 from assay.errors import Refused
 from web.pages import counted
 
+ORDER = ("stop", "look", "ok", "skip")
+
 
 class Check(NamedTuple):
-    """A line under *Ready?*. `look` is a remark with a link to the page that solves it, and `stop` blocks.
+    """A line under *Ready?*. `look` is a remark with a link to the page that solves it, and `stop` blocks, also with one.
 
     The field `skip` is the key of the point of the checklist that it repeats. If that was skipped, the state is `skip`.
     """
@@ -34,7 +36,8 @@ class Check(NamedTuple):
 class Confirmation:
     """The question of a page: `act` is its heading, `button` says what is done, `back` is the page for a no.
 
-    `fixed` and `changeable` are noun phrases; `notified` says in a sentence who gets to know.
+    `fixed` and `changeable` are noun phrases; `notified` says in a sentence who gets to know. `checks` are shown under
+    `checks_heading`, first what blocks and then the remarks.
     """
 
     act: str
@@ -42,6 +45,7 @@ class Confirmation:
     back: str
     text: str = ""
     checks: Sequence[Check] = ()
+    checks_heading: str = "Ready?"
     fixed: Sequence[str] = ()
     changeable: Sequence[str] = ()
     notified: str = ""
@@ -52,12 +56,24 @@ class Confirmation:
     context: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def lines(self) -> list[Check]:
+        """The checks in the order of the page."""
+        return sorted(self.checks, key=lambda check: ORDER.index(check.state))
+
+    @property
     def remarks(self) -> int:
         return sum(check.state == "look" for check in self.checks)
 
     @property
     def blocking(self) -> list[str]:
         return [check.label for check in self.checks if check.state == "stop"]
+
+    @property
+    def left(self) -> str:
+        """The counts of what is in the way of the act: "1 problem, 5 remarks"."""
+        n = len(self.blocking)
+        counts = [counted(n, "problem")] if n else []
+        return ", ".join(counts + [counted(self.remarks, "remark")] * bool(self.remarks))
 
     @property
     def words(self) -> str:
@@ -87,13 +103,13 @@ def by_mail(sentence: str, instead: str) -> str:
     )
 
 
-def refusals(*services: Callable[[], object]) -> Iterator[Check]:
-    """Yield what the checks of services refuse, as lines that block."""
+def refusals(*services: Callable[[], object], address: str = "", link: str = "") -> Iterator[Check]:
+    """Yield what the checks of services refuse, as lines that block, with a link to the page that solves it."""
     for service in services:
         try:
             service()
         except Refused as refusal:
-            yield Check("stop", refusal.message)
+            yield Check("stop", refusal.message, "", address, link)
 
 
 def deletion(
@@ -106,6 +122,7 @@ def deletion(
         back=back or row.get_absolute_url(),
         text="You cannot undo this." + (f" Deleted with it: {', '.join(goes_with)}." if goes_with else ""),
         checks=[*refusals(check)] or [Check("ok", "Nothing refers to it")],
+        checks_heading="What depends on it",
         notified="Nobody. The audit log keeps who deleted it, and when.",
         is_danger=True,
     )

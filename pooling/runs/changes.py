@@ -162,16 +162,21 @@ def withdraw_for_team(*, run: Run, reason: str, by: User) -> Run:
         raise change_refused(
             f"{track} still accepts {run.kind} runs, so {run.team} can withdraw {run.tag} itself."
         )
-    if run.status != Run.Status.SUBMITTED:
-        raise change_refused(
-            f"{run.tag} is {run.get_status_display()}; only a submitted run can be withdrawn."
-        )
+    check_withdrawal_for_team(run=run)
     run.status, run.withdrawn_by, run.withdrawn_at = Run.Status.WITHDRAWN, by, timezone.now()
     run.save(update_fields=["status", "withdrawn_by", "withdrawn_at"])
     RunChange.objects.create(run=run, kind=RunChange.Kind.WITHDRAWN, text=reason.strip(), by=by)
     details = {"team": run.team.name, "reason": reason.strip(), "after the deadline": True}
     audit.record(action="run.withdrawn", subject=run, track=track, details=details, by=by)
     return run
+
+
+def check_withdrawal_for_team(*, run: Run) -> None:
+    """Refuse if the run is not submitted."""
+    if run.status != Run.Status.SUBMITTED:
+        raise change_refused(
+            f"{run.tag} is {run.get_status_display()}; only a submitted run can be withdrawn."
+        )
 
 
 @transaction.atomic

@@ -577,10 +577,15 @@ def check_draft(*, track: Track) -> None:
 def withdraw(*, run: Run, by: User) -> Run:
     """Withdraw a run. Its row, files and report are kept; its team and organizers see them."""
     track = track_services.lock(run.track_id)
-    run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
-    if reason := _why_not_withdrawn(run, by, track, times.now()):
-        raise Refused(reason, code="withdrawal-refused", title="The run was not withdrawn")
+    run = Run.objects.select_for_update(of=("self",)).select_related("team", "track").get(pk=run.pk)
+    check_withdrawal(run=run, by=by)
     return _withdraw(run, track, by)
+
+
+def check_withdrawal(*, run: Run, by: User) -> None:
+    """Refuse if a user cannot withdraw a run, or not any more."""
+    if reason := _why_not_withdrawn(run, by, run.track, times.now()):
+        raise Refused(reason, code="withdrawal-refused", title="The run was not withdrawn")
 
 
 def _why_not_withdrawn(run: Run, by: User, track: Track, at: datetime) -> str:

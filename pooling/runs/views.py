@@ -35,6 +35,7 @@ from pooling.runs import changes, comparisons, selectors, services
 from pooling.runs.answers import chosen_answers
 from pooling.runs.forms import MAX_RUNS, TEMPLATE_ROW, DescriptionForm, ReasonForm, RunForm, run_forms
 from pooling.runs.selectors import Answer
+from pooling.runs.withdrawal import withdrawal_page
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
@@ -122,7 +123,7 @@ def file_of(request: HttpRequest | Request, run: Run) -> HttpResponseBase:
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask, then withdraw the run. Its team, and organizers, until the deadline; then organizers, with a reason."""
     run = _run(request, run_id)
-    page = selectors.withdrawal_page(request.user, run)
+    page = withdrawal_page(request.user, run)
     form = ReasonForm(request.POST or None) if page.needs_reason else None
     if not page.question.is_given(request) or (form is not None and not form.is_valid()):
         crumbs = [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]

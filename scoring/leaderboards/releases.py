@@ -42,8 +42,15 @@ class ReleasePage:
     remarks: list[Check]
 
     @property
+    def is_wider(self) -> bool:
+        """Return whether more people see it afterwards."""
+        return is_wider(self.board, self.level)
+
+    @property
     def question(self) -> Confirmation:
-        """The question before the release."""
+        """The question before the release, or before fewer people see the leaderboard."""
+        if not self.is_wider:
+            return narrowing("leaderboard", self.level, self.board.get_absolute_url())
         target = "everybody" if self.level == Leaderboard.Release.PUBLIC else "the teams"
         anonymous = " People without an account see it too." if target == "everybody" else ""
         return Confirmation(
@@ -72,6 +79,20 @@ class ReleasePage:
             is_danger=bool(self.hindrances),
             preview="scoring/leaderboards/_what_is_seen.html",
         )
+
+
+def narrowing(noun: str, level: str, back: str) -> Confirmation:
+    """The question before fewer people see a released leaderboard or another board."""
+    is_hidden = level == Leaderboard.Release.HIDDEN
+    return Confirmation(
+        act=f"Hide the {noun}" if is_hidden else f"Show the {noun} to the teams only",
+        button=f"Hide {noun}" if is_hidden else "Show to the teams only",
+        back=back,
+        text=f"Only {'organizers' if is_hidden else 'organizers and the teams'} see it from this moment.",
+        fixed=["What people have read or downloaded stays with them"],
+        changeable=["Who sees it: you can release it again"],
+        notified="Nobody. Links to it lead to “Page not found” for those who no longer see it.",
+    )
 
 
 def runs_in_words(n: int, n_teams: int, n_baselines: int) -> str:
@@ -183,7 +204,7 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
         audience=_audience(track, is_public=is_public),
         visible=_visible(board, is_public=is_public),
         hidden=hidden,
-        hindrances=hindrances(board),
+        hindrances=hindrances(board) if is_wider(board, level) else [],
         remarks=list(_remarks(board)),
     )
 

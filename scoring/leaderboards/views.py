@@ -209,9 +209,10 @@ def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     board = board_or_404(request.user, board_id)
     form = ReleaseForm(request.POST if request.method == "POST" else request.GET)
     form.is_valid()
-    if "level" in form.errors:
+    is_question = request.method == "GET"
+    if "level" in form.errors or (is_question and form.cleaned_data["level"] == board.release):
         return redirect(board)
-    if request.method == "POST" and not form.errors:
+    if not is_question and not form.errors:
         try:
             messages.success(request, _release(request, board, form.cleaned_data))
             return redirect(board)

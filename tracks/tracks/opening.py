@@ -14,8 +14,6 @@ from web import times
 from web.confirmation import Check, Confirmation, by_mail, refusals
 from web.pages import counted
 
-ORDER = ("ok", "skip", "look", "stop")
-
 
 def opening_page(track: Track) -> Confirmation:
     """The question before a track is opened: the public view, what is fixed then, and what is missing."""
@@ -23,7 +21,12 @@ def opening_page(track: Track) -> Confirmation:
         check._replace(state="skip", detail="Skipped.", address="") if check.skip in track.skipped else check
         for check in (*_own_checks(track), *said_before("opening", track))
     ]
-    checks += refusals(partial(services.check_opening, track))
+    topics = (
+        ("", "")
+        if track.topics.exists()
+        else (reverse("tracks:import_topics", args=[track.slug]), "Import topics")
+    )
+    checks += refusals(partial(services.check_opening, track), address=topics[0], link=topics[1])
     is_draft = track.status == Track.Status.DRAFT
     fixed = ["Topics", f"Protocol {track.protocol.slug}", "Collection", f"Address /tracks/{track.slug}/"]
     text = (
@@ -37,7 +40,7 @@ def opening_page(track: Track) -> Confirmation:
         keep="Not yet",
         back=track.get_absolute_url(),
         text=text if is_draft else "Teams can submit and withdraw runs again.",
-        checks=sorted(checks, key=lambda check: ORDER.index(check.state)),
+        checks=checks,
         fixed=fixed if is_draft else (),
         changeable=[
             "Deadlines and dates",
@@ -110,7 +113,7 @@ def closing_page(track: Track) -> Confirmation:
         keep="Not yet",
         back=track.get_absolute_url(),
         text="From this moment teams cannot submit or withdraw runs. A run that is being checked is not accepted.",
-        checks=sorted(checks, key=lambda check: ORDER.index(check.state)),
+        checks=checks,
         changeable=["Opening the track again"],
         notified=_notified("the closing"),
     )

@@ -13,6 +13,7 @@ from assay.errors import Refused
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeCall, JudgeRun
 from participation.models import Team
 from participation.teams.selectors import members_to_mail
+from scoring.leaderboards.releases import narrowing
 from scoring.models import Leaderboard
 from tracks.tracks import services as track_services
 from web import times
@@ -51,7 +52,9 @@ def hindrances(board: JudgeBoard) -> list[str]:
 
 
 def question(board: JudgeBoard, level: str) -> Confirmation:
-    """The question before a release."""
+    """The question before a release, or before fewer people see the board."""
+    if not is_wider(level, board.release):
+        return narrowing("board", level, board.get_absolute_url())
     target = "everybody" if level == Release.PUBLIC else "the teams"
     remarks = [Check("look", reason) for reason in hindrances(board)]
     n_gone = (

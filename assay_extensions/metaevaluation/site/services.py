@@ -228,9 +228,14 @@ def withdraw(*, judge_run: JudgeRun, by: User) -> JudgeRun:
     judge_run = (
         JudgeRun.objects.select_for_update(of=("self",)).select_related("team", "track").get(pk=judge_run.pk)
     )
+    check_withdrawal(judge_run, by)
+    return _withdraw(judge_run, track, by)
+
+
+def check_withdrawal(judge_run: JudgeRun, by: User) -> None:
+    """Refuse if a user cannot withdraw a judge, or not any more."""
     if reason := why_not_withdrawn(judge_run, by, times.now()):
         raise judges_refused(reason, title="The judge was not withdrawn")
-    return _withdraw(judge_run, track, by)
 
 
 def why_not_withdrawn(judge_run: JudgeRun, by: User, at: datetime) -> str:

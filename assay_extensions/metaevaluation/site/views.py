@@ -1,5 +1,7 @@
 """The pages of judges: what a track accepts, submissions, boards of judges."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -24,7 +26,7 @@ from participation.teams.selectors import teams_of
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web import times
-from web.confirmation import Confirmation, confirmation_page
+from web.confirmation import Confirmation, confirmation_page, refusals
 from web.downloads import download, for_visitors, stored_file
 from web.forms import bytes_of, refusals_in
 from web.pages import context_of, form_page, read_and_post
@@ -142,6 +144,7 @@ def withdraw(request: AuthenticatedRequest, slug: str, judge_run_id: int) -> Htt
         button="Withdraw judge",
         back=judge_run.get_absolute_url(),
         text="Its file is kept, and boards that contain it do not change. Its name can be used again.",
+        checks=list(refusals(partial(services.check_withdrawal, judge_run, request.user))),
         is_danger=True,
     )
     if not page.is_given(request):
@@ -209,15 +212,16 @@ def release(request: AuthenticatedRequest, slug: str, judge_board_id: int) -> Ht
     """Ask, then release a board of judges, or withdraw its release. Organizers only."""
     board = selectors.board_or_404(request.user, slug, judge_board_id)
     form = ReleaseForm(request.POST if request.method == "POST" else request.GET)
-    if not form.is_valid():
+    is_question = request.method == "GET"
+    if not form.is_valid() or (is_question and form.cleaned_data["level"] == board.release):
         return redirect(board)
     level = form.cleaned_data["level"]
-    if request.method == "POST":
+    if not is_question:
         with refusals_in(form, "reason"):
             board = releases.release(board=board, by=request.user, **form.cleaned_data)
             messages.success(request, f"The board is now visible to {board.get_release_display()}.")
             return redirect(board)
-    if not releases.hindrances(board):
+    if not releases.is_wider(level, board.release) or not releases.hindrances(board):
         form.fields["reason"].widget = form.fields["reason"].hidden_widget()
     return confirmation_page(
         request,

@@ -509,10 +509,15 @@ def test_withdrawal_asks_for_confirmation(scene: Scene, run: Run, as_: Any) -> N
 def test_withdrawal_after_the_close_is_a_conflict(scene: Scene, run: Run, as_: Any) -> None:
     Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
 
-    response = as_(scene.member).post(reverse("pooling:withdraw", args=[run.pk]))
+    address = reverse("pooling:withdraw", args=[run.pk])
+    question = as_(scene.member).get(address).content.decode()
+    response = as_(scene.member).post(address)
 
+    assert "1 problem" in question
+    assert 'form="act"' not in question
     assert response.status_code == 409
-    assert "Runs of ARQ can no longer be withdrawn: the track is closed." in response.content.decode()
+    for page in (question, response.content.decode()):
+        assert "Runs of ARQ can no longer be withdrawn: the track is closed." in page
 
 
 def test_submission_page_of_a_closed_track_has_no_form(scene: Scene, as_: Any) -> None:

@@ -55,7 +55,17 @@ def seen_by(*parts: str) -> dict[str, int]:
 
 def test_only_organizers_see_a_withdrawn_release(scored: Scene) -> None:
     board = scored.leaderboard(release="public")
-    client_of(scored, "organizer").post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"})
+    organizer, address = client_of(scored, "organizer"), reverse("scoring:release", args=[board.pk])
+
+    assert f'href="{address}?level=hidden">Hide leaderboard…</a>' in text_of(
+        organizer, board.get_absolute_url()
+    )
+    question = text_of(organizer, f"{address}?level=hidden")
+    assert "Only organizers see it from this moment." in question
+    assert "At a set time" not in question
+    assert organizer.get(f"{address}?level=public").url == board.get_absolute_url()
+    [level] = re.findall(r'name="level" value="(\w+)"', question)
+    organizer.post(address, {"level": level})
 
     for address in (
         board.get_absolute_url(),
