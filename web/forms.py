@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
-from assay.errors import Refused
+from assay.errors import BadFile, Refused
 from web.names import check_line
 
 PLAIN = {
@@ -27,12 +27,21 @@ NO_LABEL = "---------"  # of Django, for the empty choice
 
 @contextmanager
 def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None]:
-    """Make the refusal of a service an error of a form, or of one of its fields, such as the one that it names."""
+    """Make the refusal of a service an error of a form, or of one of its fields: the one that it names, or the file."""
     try:
         yield
     except Refused as refusal:
         named = refusal.field if refusal.field in form.fields else None
-        form.add_error(field or named, refusal.message)
+        file = _sent_file(form) if isinstance(refusal, BadFile) else None
+        form.add_error(field or named or file, refusal.message)
+
+
+def _sent_file(form: forms.BaseForm) -> str | None:
+    """The field of the file that a form was sent with, or of its path on the server."""
+    sent = [
+        name for name, field in form.fields.items() if isinstance(field, forms.FileField) or name == "path"
+    ]
+    return next((name for name in sent if form.cleaned_data.get(name)), None)
 
 
 def errors_in(form: forms.BaseForm) -> list[str]:

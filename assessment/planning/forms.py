@@ -35,6 +35,8 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
         help_text="The topics are shared evenly among them when you create and open the batch.",
     )
 
+    field_order: ClassVar = ("pool", "name", "kind", "assessors")
+
     class Meta:
         model = Batch
         fields = ["pool", "name", "kind", "minutes_allotted", "judges", "is_shared"]

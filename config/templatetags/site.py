@@ -243,8 +243,10 @@ def here(context: template.Context, view: str) -> SafeString | str:
     of_track = place is not None and place.address is None
     is_home = view == "all_tracks" and path == address_of("home") and context["user"].is_authenticated
     is_page = path == address or is_home
-    below = (address, f"{address[:-2]}/")  # the editor of protocols is below /protocol/
-    if not is_page and not (view == "all_tracks" if of_track else path.startswith(below)):
+    below = [address, f"{address[:-2]}/"]  # the editor of protocols is below /protocol/
+    if view == "corpus:collections":
+        below.append(address_of("corpus:imports"))
+    if not is_page and not (view == "all_tracks" if of_track else path.startswith(tuple(below))):
         return ""
     return format_html(' aria-current="{}"', "page" if is_page else "true")
 

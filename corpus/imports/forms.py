@@ -60,7 +60,7 @@ class SourceForm(StyledForm):
                 "Its path in the import folder, which this server does not see. A worker that sees it looks it up. A "
                 "folder means all files in it."
             )
-        for name in {"upload", "path"} & set(self.fields):
+        for name in {"name", "upload", "path"} & set(self.fields):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
 
     def clean_path(self) -> str:
@@ -110,17 +110,15 @@ class ImportForm(SourceForm):
         collection.queryset = changeable_by(user).order_by("name")
         self.fields["slug"].required = False
         self.fields["upload"].help_text = (
-            "Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "
-            "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz, "
-            "bz2 or zip. Or one zip or tar archive of such files."
+            "Select all files of a dump at once, or one zip or tar archive of them. Each may be compressed with gz, xz, "
+            "bz2 or zip."
         )
-        for name in ("collection", "slug"):
-            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]
+        collection.is_one_of_several = True  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
         if not data.get("collection") and not data.get("slug") and "slug" not in self.errors:
-            self.add_error("slug", "Enter a short name for the new collection.")
+            self.add_error("name", "Enter a name for the new collection.")
         return data
 
     @property

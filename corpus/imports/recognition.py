@@ -22,7 +22,8 @@ TABLE = "table"
 # The order in which files are imported: comments, links and votes need posts.
 ORDER = ("jsonl", TABLE, FORUM, TREC, *DUMPS, articles.FORM, *FORMS, images.FORM)
 
-import_refused = partial(Refused, code="import-refused", title="This cannot be imported")
+TITLE = "This cannot be imported"
+import_refused = partial(Refused, code="import-refused", title=TITLE)
 
 
 class Source(NamedTuple):
@@ -86,7 +87,8 @@ def recognize(
     """The files that can be imported, in the order of import.
 
     Raises:
-        Refused: No file has a known format, or a version differs.
+        BadFile: No file has a known format.
+        Refused: A version differs.
     """
     files: list[Recognized] = []
     refusals: list[str] = []
@@ -100,7 +102,9 @@ def recognize(
             "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, TREC's documents, articles in "
             "XHTML, lines of JSON, tables of documents, formula indexes, or images."
         )
-        raise import_refused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
+        raise BadFile(
+            f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}", code="import-refused", title=TITLE
+        )
     ordered = sorted(files, key=lambda file: ORDER.index(_kind_of(file.form)))
     return [_with_options(file, representation, version) for file in ordered]
 

@@ -54,7 +54,8 @@ def create_collection(
     collection, is_new = Collection.objects.get_or_create(slug=slug, defaults=fields)
     if not is_new:
         raise import_refused(
-            f"There is already a collection {slug}. Import into it, or choose another short name."
+            f"There is already a collection {slug}. Import into it, or choose another short name.",
+            field="slug",
         )
     audit.record(action="collection.created", subject=collection)
     return collection

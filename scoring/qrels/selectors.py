@@ -322,12 +322,19 @@ class FreezePage:
     remarks: list[Check]  # about the agreement of assessors
 
     @property
+    def n_remarks(self) -> int:
+        """The number of remarks about the preview."""
+        if (preview := self.preview) is None:
+            return 0
+        kinds = (preview.losses, preview.same, preview.n_short, preview.report.get("without_score"))
+        return len(preview.empty) + len(self.remarks) + sum(map(bool, kinds))
+
+    @property
     def buttons(self) -> list[tuple[str, str]]:
         """The name and words of the buttons that freeze the preview, the usual one first."""
-        if (preview := self.preview) is None:
+        if self.preview is None:
             return []
-        kinds = (preview.losses, preview.same, preview.n_short, preview.report.get("without_score"))
-        n = len(preview.empty) + len(self.remarks) + sum(map(bool, kinds))
+        n = self.n_remarks
         return [
             *([("score", with_remarks("Freeze and score", n))] if self.can_score else []),
             ("", with_remarks("Freeze qrels", 0 if self.can_score else n)),

@@ -55,9 +55,8 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
             return _to_version(request, version, is_scored="score" in request.POST)
     page = selectors.freeze_page(track, form.previewed)
-    return render(
-        request, "scoring/qrels/freeze.html", context_of(page) | {"form": form, "buttons": page.buttons}
-    )
+    context = context_of(page) | {"form": form, "buttons": page.buttons, "n_remarks": page.n_remarks}
+    return render(request, "scoring/qrels/freeze.html", context)
 
 
 @organizer_form

@@ -196,7 +196,7 @@ def test_page_of_a_failed_import_shows_the_error(organizer: Client) -> None:
     ("data", "message"),
     [
         ({"slug": "math"}, "Choose files to upload."),
-        ({"upload": POSTS}, "Enter a short name for the new collection"),
+        ({"upload": POSTS}, "Enter a name for the new collection"),
         (
             {"slug": "not a slug", "upload": POSTS},
             "Use the letters a to z, digits, hyphens and underscores, without spaces.",
@@ -218,6 +218,14 @@ def test_refused_import_shows_the_form_again(organizer: Client, data: dict[str, 
     assert message in response.content.decode()
     assert not Job.objects.exists()
     assert not Collection.objects.filter(slug="math").exists()
+
+
+def test_refused_file_has_its_reason_at_its_field(organizer: Client) -> None:
+    page = start(organizer, slug="math", upload=upload(b"%PDF-1.7")).content.decode()
+
+    field = page.partition('name="upload"')[2].partition('name="representation"')[0]
+    assert "The file is a PDF document." in field
+    assert 'role="alert"' not in page.partition("<form")[2]
 
 
 def test_file_in_the_import_folder_is_imported(organizer: Client, tmp_path: Path, settings: Any) -> None:
@@ -418,7 +426,7 @@ def test_organizer_uploads_a_dump_and_follows_the_import(
 
     page.set_input_files("[name=upload]", path)
     page.click("#import-form button")
-    expect(page.get_by_text("Enter a short name for the new collection.")).to_be_visible()
+    expect(page.get_by_text("Enter a name for the new collection.")).to_be_visible()
     page.fill("[name=slug]", "math")
     page.set_input_files("[name=upload]", path)
     page.click("#import-form button")
