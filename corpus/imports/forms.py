@@ -110,8 +110,8 @@ class ImportForm(SourceForm):
         collection.queryset = changeable_by(user).order_by("name")
         self.fields["slug"].required = False
         self.fields["upload"].help_text = (
-            "Select all files of a dump at once, or one zip or tar archive of them. Each may be compressed with gz, xz, "
-            "bz2 or zip."
+            "Select all files of a dump, or one zip or tar archive of them. Each may be compressed with gz, xz, bz2 or "
+            "zip."
         )
         collection.is_one_of_several = True  # type: ignore[attr-defined]
 
