@@ -19,7 +19,7 @@ ORDER = ("stop", "look", "ok", "skip")
 
 
 class Check(NamedTuple):
-    """A line under *Ready?*. `look` is a remark with a link to the page that solves it, and `stop` blocks, with one too.
+    """A line under *Ready?*. `look` is a remark and `stop` blocks, each with a link to the page that solves it.
 
     The field `skip` is the key of the point of the checklist that it repeats. If that was skipped, the state is `skip`.
     """
