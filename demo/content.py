@@ -21,8 +21,9 @@ from lxml import etree
 FOLDER = Path(__file__).resolve().parent
 HOST = "math.example.org"
 CONTACT = """\
-This site is a demonstration of **Assay**. The person who started it runs it. Its people, teams and documents are made
-up.
+This site is a demonstration of **Assay**. The person who started it runs it.
+
+Robin Hale organizes its tracks: organizer@math.example.org. Its people, addresses, teams and documents are made up.
 
 Change what you like: the next installation has the same campaign again.
 """

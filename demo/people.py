@@ -14,6 +14,7 @@ from server import environment
 
 PASSWORD = "assay-demo"  # noqa: S105  public, so only for a database that nobody else can reach
 ORGANIZER = "organizer"
+ORGANIZER_NAME = {"first_name": "Robin", "last_name": "Hale"}
 ASSESSORS = ("ada", "emmy", "sofia")
 MEMBERS: Mapping[str, str] = {"pat": "Abacus", "lee": "Lemma"}  # participant -> team
 USERNAMES = (ORGANIZER, *ASSESSORS, *MEMBERS)
@@ -54,6 +55,7 @@ def make_people(password: str) -> tuple[People, bool]:
     for username in USERNAMES:
         email = f"{username}@{HOST}"
         defaults = {"email": email, "password": hashed, "is_staff": username == ORGANIZER}
+        defaults |= ORGANIZER_NAME if username == ORGANIZER else {}
         user, is_new = User.objects.get_or_create(username=username, defaults=defaults)
         if not is_new and user.email != email:
             raise Refused(

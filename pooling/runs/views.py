@@ -146,6 +146,15 @@ def _own_track(request: AuthenticatedRequest, slug: str) -> Track:
     return track
 
 
+def _where_to_create_team(request: AuthenticatedRequest, slug: str) -> str:
+    """The place where an organizer of a track without teams creates one, with a message; otherwise empty."""
+    track = _track(request, slug)
+    if not request.user.organizes(track.pk) or track.teams.exists():
+        return ""
+    messages.info(request, "Create a team below first: each run is the run of a team.")
+    return reverse("participation:people", args=[slug])
+
+
 @require_safe
 def programs(request: HttpRequest, slug: str) -> HttpResponse:
     """The rules of runs, for participants and their programs. Everyone; drafts for organizers only."""
@@ -173,7 +182,9 @@ def read_start(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @read_and_post
 @login_required
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """Check, repair or submit runs. Members of the track's teams, and organizers."""
+    """Check, repair or submit runs. Members of the track's teams, and organizers, who create a team first."""
+    if address := _where_to_create_team(request, slug):
+        return redirect(address)
     track = _own_track(request, slug)
     forms = run_forms(request, track, request.user)
     if request.method != "POST":

@@ -21,7 +21,7 @@ from pooling.models import Pool, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.forms import RunForm, bytes_of
-from tests.helpers.factories import make_deadline, make_user
+from tests.helpers.factories import make_deadline, make_track, make_user
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
 from tracks.models import StoredProtocol, Track
@@ -518,6 +518,15 @@ def test_withdrawal_after_the_close_is_a_conflict(scene: Scene, run: Run, as_: A
     assert response.status_code == 409
     for page in (question, response.content.decode()):
         assert "Runs of ARQ can no longer be withdrawn: the track is closed." in page
+
+
+def test_organizer_of_a_track_without_teams_creates_one_first(scene: Scene, as_: Any) -> None:
+    track = make_track("new")
+
+    response = as_(scene.organizer).get(reverse("pooling:submit", args=[track.slug]), follow=True)
+
+    assert "Create a team below first: each run is the run of a team." in response.content.decode()
+    assert response.redirect_chain[-1][0] == reverse("participation:people", args=[track.slug])
 
 
 def test_submission_page_of_a_closed_track_has_no_form(scene: Scene, as_: Any) -> None:
