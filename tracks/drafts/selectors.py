@@ -14,7 +14,6 @@ from accounts.models import User
 from assay.errors import plural
 from assay.protocols.description import facts
 from assay.protocols.loader import read_checked
-from assay.protocols.schema import UNITS
 from assay.structure import keys, table_in
 from tracks.drafts.checks import Checked, Problem, check
 from tracks.drafts.fields import Field, Form, Table, control_of, id_of, value_in_words
@@ -31,8 +30,8 @@ from tracks.drafts.schema import (
     value_at,
 )
 from tracks.drafts.wording import in_form_words
-from tracks.models import ProtocolDraft, StoredProtocol
-from tracks.protocols.selectors import protocols, unit_of
+from tracks.models import ProtocolDraft
+from tracks.protocols.selectors import Card, protocol_groups, protocols
 
 VIEWS = {"words": "In words", "toml": "TOML", "changes": "Changes"}
 SENTENCE = re.compile(r"(?<=[.;]) ")
@@ -42,13 +41,6 @@ ASSIGNMENT = re.compile(r"(\s*)([\w\"'.-]+)(\s*=\s*)(.*)")
 def drafts_of(user: User) -> QuerySet[ProtocolDraft]:
     """The drafts of a person, the last edited first."""
     return ProtocolDraft.objects.filter(owner=user).select_related("base")
-
-
-class Card(NamedTuple):
-    """A protocol to start from."""
-
-    stored: StoredProtocol
-    figures: str
 
 
 @dataclass(frozen=True)
@@ -61,23 +53,8 @@ class StartPage:
 
 
 def start_page(user: User, search: str) -> StartPage:
-    """The protocols with all words of a search."""
-    groups: defaultdict[str, list[Card]] = defaultdict(list)
-    for stored in protocols():
-        if stored.missing:
-            continue
-        protocol = stored.parsed
-        words = " ".join([stored.slug, stored.title, protocol.source, UNITS[protocol.unit]]).lower()
-        if all(word in words for word in search.lower().split()):
-            grades = ", ".join(str(grade.value) for grade in protocol.judging.given_grades)
-            measures = ", ".join(protocol.scoring.all_measures[:3])
-            if protocol.qrels.aggregate == "sum":
-                grades += f", added over {protocol.judging.judges} assessors"
-            figures = " · ".join(filter(None, [grades and f"Grades {grades}", measures]))
-            noun = unit_of(protocol)
-            groups[f"{noun[0].upper()}{noun[1:]}"].append(Card(stored, figures))
-    order = [f"{noun[0].upper()}{noun[1:]}" for noun in (*UNITS.values(), "rows of a table")]
-    return StartPage([(noun, groups[noun]) for noun in order if noun in groups], drafts_of(user), search)
+    """The protocols with all words of a search, and the drafts of a person."""
+    return StartPage(protocol_groups(search), drafts_of(user), search)
 
 
 class Tab(NamedTuple):

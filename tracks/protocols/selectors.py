@@ -1,7 +1,9 @@
 """Stored protocols and their page."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
@@ -25,12 +27,37 @@ def protocols() -> QuerySet[StoredProtocol]:
     return StoredProtocol.objects.all()
 
 
-def listed_protocols() -> list[tuple[StoredProtocol, str, Sequence[str]]]:
-    """Every stored protocol with what is judged and its first measures."""
-    return [
-        (stored, unit_of(stored.as_written), stored.as_written.scoring.all_measures[:3])
-        for stored in protocols()
-    ]
+class Card(NamedTuple):
+    """A protocol in a list: its grades, and its first measures."""
+
+    stored: StoredProtocol
+    grades: str
+    measures: Sequence[str]
+
+    @property
+    def figures(self) -> str:
+        return " · ".join(filter(None, [self.grades, ", ".join(self.measures)]))
+
+
+def protocol_groups(search: str) -> list[tuple[str, Sequence[Card]]]:
+    """The protocols with all words of a search, by what is judged."""
+    groups: defaultdict[str, list[Card]] = defaultdict(list)
+    for stored in protocols():
+        protocol = stored.as_written
+        card = Card(stored, _grades(protocol), protocol.scoring.all_measures[:3])
+        noun = unit_of(protocol)
+        words = " ".join([stored.slug, stored.title, protocol.source, noun, card.figures]).lower()
+        if all(word in words for word in search.lower().split()):
+            groups[noun].append(card)
+    order = (*UNITS.values(), "rows of a table")
+    return [(f"{noun[0].upper()}{noun[1:]}", groups[noun]) for noun in order if noun in groups]
+
+
+def _grades(protocol: Protocol) -> str:
+    grades = ", ".join(str(grade.value) for grade in protocol.judging.given_grades)
+    if protocol.qrels.aggregate == "sum":
+        grades += f", added over {protocol.judging.judges} assessors"
+    return grades and f"Grades {grades}"
 
 
 def unit_of(protocol: Protocol) -> str:

@@ -35,12 +35,13 @@ def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
 
 @require_safe
 def protocols(request: HttpRequest) -> HttpResponse:
-    """All protocols. Everyone."""
-    listed = selectors.listed_protocols()
-    names = list(
-        dict.fromkeys(name for stored, _, measures in listed if not stored.missing for name in measures)
-    )
-    return render(request, "tracks/protocols/protocols.html", {"protocols": listed, "names": names})
+    """The protocols, by what is judged. Everyone."""
+    search = request.GET.get("q", "")
+    groups = selectors.protocol_groups(search)
+    cards = [card for _, group in groups for card in group if not card.stored.missing]
+    names = dict.fromkeys(name for card in cards for name in card.measures)
+    context = {"groups": groups, "names": names, "search": search}
+    return render(request, "tracks/protocols/protocols.html", context)
 
 
 @read_and_post

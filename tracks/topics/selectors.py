@@ -63,6 +63,7 @@ class TopicsPage:
     search: str
     n_topics: int  # of the track
     has_formulas: bool
+    has_tags: bool
     has_splits: bool
     n_without_criteria: int
     n_without_item: int
@@ -197,6 +198,7 @@ def topics_page(user: AnyUser, track: Track, search: str = "") -> TopicsPage:
         search=search,
         n_topics=len(topics),
         has_formulas=any(topic.latex for topic in topics),
+        has_tags=any(topic.tags for topic in topics),
         has_splits=any(topic.split for topic in topics),
         n_without_criteria=n_without if oversees(user, track.pk) and n_without < len(topics) else 0,
         n_without_item=n_without_item if oversees(user, track.pk) and is_known_item else 0,

@@ -1,5 +1,7 @@
 """The page of a protocol."""
 
+import re
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
@@ -106,7 +108,24 @@ def test_organizer_adds_a_file(client: Client, organizer: User) -> None:
     assert (stored.text, stored.created_by, stored.is_shipped) == (OURS, organizer, False)
     listed = client.get(reverse("tracks:protocols")).content.decode()
     assert "our-lab-2026" in listed
-    assert '<td data-label="Judged units">documents</td>' in listed
+    assert re.findall(r"Added <time", listed) == ["Added <time"], (
+        "the protocols that ship with Assay have no date"
+    )
+
+
+@pytest.mark.parametrize("name", ["tracks:protocols", "tracks:new_protocol"])
+def test_lists_of_protocols_have_those_with_all_words_of_a_search_by_what_is_judged(
+    client: Client, organizer: User, name: str
+) -> None:
+    call_command("load_protocols")
+
+    page = client.get(reverse(name), {"q": "RR 2016 grades"}).content.decode()
+
+    groups = re.findall(r'<h2 id="group-\d">(.*?)</h2>', page)
+    titles = re.findall(r'<a href="/protocols/([^/]+)/">', page)
+    assert groups == ["Answers"]
+    assert titles == ["semeval-2016-task3", "semeval-2016-task3c", "semeval-2016-task3d"]
+    assert "No protocol has these words" in client.get(reverse(name), {"q": "RR 1816"}).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,8 @@ def test_topics_are_searched_with_their_labels_as_columns(client: Client) -> Non
     assert (
         "No topic contains these words." in client.get("/tracks/arq/topics/", {"q": "<b>"}).content.decode()
     )
+    assert 'class="c2">Tags</th>' in page
+    assert 'class="c2"' not in client.get("/tracks/arq/topics/", {"q": "hard"}).content.decode(), "no tags"
 
 
 def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
