@@ -22,6 +22,7 @@ class Key(NamedTuple):
         when: keys and those of their values with which it can have an effect; without any, always.
         is_long: whether its texts have several lines.
         is_rare: whether few files have it.
+        is_measure: whether its texts are names of measures.
         wrong_names: names that people use for it by mistake; the error message suggests the key.
     """
 
@@ -32,6 +33,7 @@ class Key(NamedTuple):
     when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
     is_long: bool = False
     is_rare: bool = False
+    is_measure: bool = False
     wrong_names: tuple[str, ...] = ()
 
     @property

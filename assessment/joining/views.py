@@ -35,7 +35,7 @@ from assessment.models import Batch
 from assessment.planning import services as assignments
 from participation.invitations.views import INVITED_BY
 from tracks.drafts.checks import check
-from tracks.drafts.selectors import drafts_of, place_of_first_error
+from tracks.drafts.selectors import drafts_of, first_error, place_of_first_error
 from tracks.guidelines.selectors import html_of
 from tracks.rows.selectors import values_of
 from tracks.rows.views import framed
@@ -103,7 +103,9 @@ def preview_draft(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
     draft = get_object_or_404(drafts_of(request.user), pk=draft_id)
     protocol = check(draft.text).protocol
     if protocol is None:
-        messages.error(request, "The preview follows when the protocol has no errors.")
+        messages.error(
+            request, f"The judging page cannot be shown yet. Correct this first: {first_error(draft)}"
+        )
         return redirect(place_of_first_error(draft))
     batch, shown = sample_batch(protocol), sample_preview(protocol, request.user)
     return shown_preview(request, batch, request.user, shown, draft.get_absolute_url())

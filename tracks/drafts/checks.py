@@ -1,5 +1,6 @@
 """The errors in the text of a draft, each with the key and the line at which the page shows it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -9,6 +10,9 @@ from assay.protocols.loader import ProtocolError, parse_protocol, read_checked
 from assay.protocols.schema import Protocol
 
 NAME = "protocol"  # of the file in messages
+LISTS = re.compile(
+    r"(\bdid you mean [^?]+\?) Use .*|(\bthere is no measure ['\"].+?['\"]); use .*", re.DOTALL
+)
 
 
 class Problem(NamedTuple):
@@ -54,11 +58,16 @@ def check(text: str) -> Checked:
             Problem(
                 str(problem["key"]),
                 int(str(problem["line"] or 0)),
-                str(problem["message"]).partition(": ")[2],
+                in_short(str(problem["message"]).partition(": ")[2]),
             )
             for problem in error.errors
         ]
     return Checked(errors=problems, has_rules=_has_types(text))
+
+
+def in_short(message: str) -> str:
+    """A message without the list of all that could be meant, which the form has: a name is close, or many are known."""
+    return LISTS.sub(lambda match: match[1] or match[2], message)
 
 
 def _has_types(text: str) -> bool:

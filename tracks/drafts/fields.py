@@ -10,13 +10,17 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
+from assay.protocols.measures import FAMILIES, MeasureError, parse_measure
 from assay.structure import Key, OneOf, keys, table_in
 from tracks.drafts.changes import Change
+from tracks.drafts.checks import in_short
 from tracks.drafts.named import name_of, named_by
 from tracks.drafts.schema import Section, Spec, parent_of, spec_of, steps_of, tables_at, value_at
 from tracks.drafts.wording import in_form_words
 
-Control = Literal["select", "checkbox", "number", "text", "lines", "choices", "map", "table", "tables"]
+Control = Literal[
+    "select", "checkbox", "number", "text", "lines", "measures", "choices", "map", "table", "tables"
+]
 LONG = 70  # characters of a text that gets several lines
 CODE = re.compile("`([^`]+)`")
 SENTENCES = ("title", "help")
@@ -34,11 +38,12 @@ class Option(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An entry of a table of words. `words`: what the form calls its key, if the keys are known."""
+    """An entry of a table of words, or of a list. `words`: what the form calls its key, or what it means."""
 
     key: str
     value: str
     words: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class Field(Table):
     is_required: bool = False
     is_optional: bool = False
     is_long: bool = False
+    has_lists: bool = False
     is_more: bool = False
     is_idle: bool = False
     is_changed: bool = False
@@ -110,7 +116,11 @@ class Field(Table):
         """Return whether it takes the whole line: sentences, and what has several lines."""
         is_sentence = self.control == "text" and self.path.rpartition(".")[2] in SENTENCES
         is_cut = any(len(option.words) > LONG_OPTION for option in self.options)
-        return self.is_long or is_sentence or is_cut or self.control in ("map", "choices")
+        return self.is_long or is_sentence or is_cut or self.control in ("map", "choices", "measures")
+
+    @property
+    def is_short(self) -> bool:
+        return self.control == "number" or self.key == "shortcut"
 
     @property
     def n_lines(self) -> int:
@@ -193,6 +203,7 @@ class Form:
                 replace(field, is_more=is_new or not field.errors) if field.path == f"{path}.key" else field
                 for field in fields
             ]
+        fields.sort(key=lambda field: field.key == "definition")  # below the others, which share a line
         return Item(path=path, name=name, fields=fields, is_first=place == 1, is_last=place == n)
 
     def _fits(self, path: str, key: Key) -> bool:
@@ -237,6 +248,8 @@ def control_of(spec: Spec) -> Control:
     if table_in(spec.hint) is not None:
         return "tables" if origin is tuple else "table"
     if origin is tuple:
+        if spec.key.is_measure:
+            return "measures"
         return "choices" if spec.key.values or spec.key.names else "lines"
     if origin is not None:
         return "select" if origin is Literal else "map"
@@ -260,12 +273,44 @@ def _with_value(made: Field, spec: Spec, value: object, named: Mapping[str, str]
         known = {key: Row(key, "", words) for key, words in named.items()}
         rows = {key: Row(key, value_in_words(entry), named.get(key, "")) for key, entry in entries.items()}
         choices = [Option(key, words, False) for key, words in named.items()]
+        has_lists = get_origin(get_args(spec.hint)[1]) is tuple
         shown = [*{**known, **rows}.values(), *[Row("", "")] * (not named)]
-        return replace(made, options=choices, rows=shown)
+        return replace(made, options=choices, rows=shown, has_lists=has_lists)
+    if made.control == "measures":
+        return _with_measures(made, value)
     if made.control == "lines":
         text = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
         return replace(made, text=text)
     return replace(made, text="" if value is None else str(value))
+
+
+def _with_measures(made: Field, value: object) -> Field:
+    """A list of measures and an empty one; its own errors are those that no row has."""
+    rows = measure_rows([*map(str, value if isinstance(value, list) else []), ""])
+    in_rows = {row.error for row in rows}
+    errors = [error for error in made.errors if error.partition(": ")[2] not in in_rows]
+    return replace(made, rows=rows, errors=errors)
+
+
+def measure_rows(names: Sequence[str]) -> list[Row]:
+    """Measures, each with what it means or what is wrong with its name."""
+    return [_measure_row(name.strip()) for name in names]
+
+
+def _measure_row(name: str) -> Row:
+    if not name:
+        return Row("", "")
+    try:
+        return Row("", name, words=parse_measure(name.rpartition(":")[2]).title)
+    except MeasureError as wrong:
+        return Row("", name, error=in_form_words(in_short(str(wrong)), "scoring.measures"))
+
+
+def known_measures() -> Mapping[str, str]:
+    """The titles of all measures, by name, with a rank or a share where they need one."""
+    ends = {"required": "@10", "share": "@0.1"}
+    names = [f"{name}{ends.get(family.cutoff, '')}" for name, family in FAMILIES.items()]
+    return {name: parse_measure(name).title for name in names}
 
 
 def _options(made: Field, spec: Spec, value: object, named: Mapping[str, str]) -> list[Option]:

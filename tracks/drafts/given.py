@@ -71,10 +71,10 @@ def _value(given: QueryDict, path: str, spec: Spec, data: Mapping[str, object]) 
             if key.strip() and (value.strip() or not spec.key.names)
         }
         return entries or None
-    if control in ("lines", "choices"):
-        items = (
-            text.split("\n") if control == "lines" else _in_order(given.getlist(path), value_at(data, path))
-        )
+    if control in ("lines", "measures", "choices"):
+        texts = given.getlist(path)
+        is_list = control == "choices"
+        items = _in_order(texts, value_at(data, path)) if is_list else "\n".join(texts).splitlines()
         values = [item.strip() for item in items if item.strip()]
         return values if values or spec.is_required else None
     return text if text.strip() else None

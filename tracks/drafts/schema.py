@@ -50,7 +50,7 @@ _NAMED = (
     Section("agreement", "Agreement", ("agreement",)),
 )
 _REST = tuple(key for key in keys(Protocol) if not any(key in section.keys for section in _NAMED))
-SECTIONS = {section.name: section for section in (*_NAMED, Section("more", "More", _REST))}
+SECTIONS = {section.name: section for section in (*_NAMED, Section("more", "Other rules", _REST))}
 
 
 def section_of(path: str) -> Section:

@@ -16,7 +16,7 @@ from assay.protocols.description import facts
 from assay.protocols.loader import read_checked
 from assay.structure import keys, table_in
 from tracks.drafts.checks import Checked, Problem, check
-from tracks.drafts.fields import Field, Form, Table, control_of, id_of, value_in_words
+from tracks.drafts.fields import Field, Form, Table, control_of, id_of, known_measures, value_in_words
 from tracks.drafts.lines import lines_of
 from tracks.drafts.named import name_of
 from tracks.drafts.schema import (
@@ -144,6 +144,11 @@ class EditPage:
         }
 
     @property
+    def known_measures(self) -> Mapping[str, str]:
+        """The titles of all measures, by name, in the section that has a field for them."""
+        return known_measures() if any(note.control == "measures" for note in self.notes) else {}
+
+    @property
     def notes(self) -> Sequence[Field]:
         """The fields of the section, with those inside them."""
         return list(_with_inner_fields(self.fields))
@@ -188,6 +193,11 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
         differences=list(differences(base, form.data)),
         diff="".join(_diff(draft)),
     )
+
+
+def first_error(draft: ProtocolDraft) -> str:
+    """The first error of a draft that has one."""
+    return edit_page(draft, "", "").errors[0].words
 
 
 def place_of_first_error(draft: ProtocolDraft, view: str = "") -> str:
@@ -295,7 +305,7 @@ def _summary(section: Section, form: Form) -> str:
         "measures": ("scoring.measures", "measure"),
     }
     if section.name not in counted:
-        return ""
+        return "" if any(value_at(form.data, key) is not None for key in section.keys) else "none"
     path, noun = counted[section.name]
     value = value_at(form.data, path)
     n = len(value) if isinstance(value, (list, dict)) else 0

@@ -1,6 +1,7 @@
 """The pages on which a protocol is written."""
 
 import tomllib
+from dataclasses import replace
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +14,7 @@ from accounts.access import AuthenticatedRequest, creator_required
 from assay.errors import Refused
 from tracks.drafts import selectors, services
 from tracks.drafts.changes import Change
-from tracks.drafts.fields import Form
+from tracks.drafts.fields import Form, measure_rows
 from tracks.drafts.forms import StartForm
 from tracks.drafts.given import changes_in, operations_in
 from tracks.drafts.schema import is_key
@@ -43,9 +44,7 @@ def draft(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
     if request.GET.get("format") == "toml":
         return HttpResponse(edited.text, content_type="application/toml; charset=utf-8")
     page = _page(request, edited)
-    return render(
-        request, "tracks/drafts/edit.html", context_of(page) | {"top": page.top, "has_keys": page.has_keys}
-    )
+    return render(request, "tracks/drafts/edit.html", context_of(page) | _derived(page))
 
 
 @require_POST
@@ -146,20 +145,31 @@ def _page(request: HttpRequest, edited: ProtocolDraft) -> selectors.EditPage:
     return selectors.edit_page(edited, given.get("section", ""), given.get("view", ""))
 
 
+def _derived(page: selectors.EditPage) -> dict[str, object]:
+    return {"top": page.top, "has_keys": page.has_keys, "known_measures": page.known_measures}
+
+
 def _answer(request: HttpRequest, edited: ProtocolDraft, *, has_form: bool) -> HttpResponse:
     """The parts of the page that a change changes; without a script, the page again."""
     page = _page(request, edited)
     if not _by_script(request):
         view = "text" if page.is_text and "text" in request.POST else page.view
         return redirect(f"{edited.get_absolute_url()}?section={page.section.name}&view={view}")
-    context = context_of(page) | {
-        "top": page.top,
-        "has_keys": page.has_keys,
-        "notes": page.notes,
-        "keys": [field for field in page.keys if field.path not in request.POST],
-        "has_form": has_form,
-        "is_typed": "text" in request.POST,
-    }
+    context = (
+        context_of(page)
+        | _derived(page)
+        | {
+            "notes": page.notes,
+            "keys": [field for field in page.keys if field.path not in request.POST],
+            "measures": [
+                replace(field, rows=measure_rows(request.POST.getlist(field.path)))
+                for field in page.notes
+                if field.control == "measures" and field.path in request.POST
+            ],
+            "has_form": has_form,
+            "is_typed": "text" in request.POST,
+        }
+    )
     return render(request, "tracks/drafts/_answer.html", context)
 
 

@@ -33,6 +33,7 @@ PHRASES = {
     "Without the key,": "If it is empty,",
 }
 EMPTY = re.compile(r"^(['\"])\s*\1 is not (accepted(?=;))?")
+MEASURE = re.compile(r"^(?:'[^']*'|\"[^\"]*\"): (there is no measure) ['\"](.*?)['\"](?=;|$)")
 SWITCH = {"true": "yes", "false": "no"}
 KEY = r"[a-z_]++(?:(?:\[\d++\])?\.[a-z_]++)*+"
 START = r"(?<![\w.\]])"  # of a key, not of one of its parts
@@ -49,6 +50,7 @@ def in_form_words(text: str, path: str) -> str:
     """Return a message or help about a key with the words of the form in place of those of files."""
     for phrase, replacement in PHRASES.items():
         text = text.replace(phrase, replacement)
+    text = MEASURE.sub(r"\1 \2", text)
     text = EMPTY.sub(lambda match: "to fill in" if match[2] else "to fill in with ", text)
     place = without_numbers(path)
     text = _values().sub(lambda match: _value_in_words(match, place), text)

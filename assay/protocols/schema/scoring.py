@@ -21,6 +21,7 @@ class ScoringRules:
             "Measures",
             "The [measures](measures.md) of the leaderboard, at least one. Those of a set of qrels follow"
             " its key and a colon: `quality:nDCG@5`.",
+            is_measure=True,
             wrong_names=("metrics",),
         ),
     ] = field(metadata={"key": "measures"})

@@ -234,3 +234,56 @@ def test_draft_is_only_its_owners(client: Client, organizer: User) -> None:
             answer = client.post(f"{address}{name}/", {"revision": 0, "title": "x", "text": "x"})
             assert answer.status_code == status, name
     assert text_of() == before
+
+
+def test_mistyped_measure_is_one_sentence_at_its_row_and_others_say_what_they_mean(
+    client: Client, organizer: User
+) -> None:
+    address = begin(client)
+    names = {"scoring.measures": ["AP", "nDGC@10", "", "MEAN"]}
+
+    answer = send(client, f"{address}change/", section="measures", **names).content.decode()
+    page = client.get(address, {"section": "measures"}).content.decode()
+
+    rows = {"1": "Average precision, relevant from grade 1", "2": "There is no measure nDGC; did you mean nDCG@10? ",
+            "3": "", "4": "There is no measure MEAN "}  # fmt: skip
+    for n, words in rows.items():
+        link = "List of measures" if words.endswith(" ") else ""
+        assert text_in(answer, f"n-f-scoring-measures-{n}") == words + link, (
+            "as in the request, with empty rows"
+        )
+    assert text_in(page, "n-f-scoring-measures-3").startswith("There is no measure MEAN"), "empty rows go"
+    assert "line" not in text_in(page, "n-f-scoring-measures"), "nothing is said twice"
+    first = "2 errors. Measures: line 2: there is no measure nDGC; did you mean nDCG@10?"
+    assert text_in(page, "foot").startswith(first)
+    assert "Use nDCG, AP" not in page
+    assert '<option value="P@10">precision at rank 10, relevant from grade 1</option>' in page
+    assert lxml.html.document_fromstring(page).get_element_by_id("all-measures") is not None
+
+
+def test_sections_without_rules_are_not_to_do_and_lines_are_of_the_toml_in_sight(
+    client: Client, organizer: User
+) -> None:
+    address = begin(client)
+    send(client, f"{address}change/", section="measures", **{"scoring.measures": "nope"})
+
+    words, toml = (client.get(address, {"view": view}).content.decode() for view in ("words", "toml"))
+
+    assert "#circle" not in words[words.index('id="sections"') : words.index('id="form"')]
+    assert text_in(words, "sections-topics-words") == text_in(words, "sections-more-words") == "none"
+    assert text_in(words, "state") == "1 error"
+    assert text_in(toml, "state").startswith("1 error, line ")
+
+
+def test_preview_says_which_error_comes_first(client: Client, organizer: User) -> None:
+    address = begin(client)
+    send(client, f"{address}change/", section="name", title="")
+
+    page = client.get(f"{address}preview/", follow=True).content.decode()
+
+    first = "Correct this first: Name and source, Title: empty; give a title"
+    assert f"The judging page cannot be shown yet. {first}" in page
+
+
+def text_in(page: str, place: str) -> str:
+    return " ".join(lxml.html.document_fromstring(page).get_element_by_id(place).text_content().split())
