@@ -1,6 +1,6 @@
 """The page of a track for everybody who does not organize it: visitors, teams and assessors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -84,22 +84,31 @@ class PublicPage:
     def counts(self) -> list[tuple[str, int, int | None]]:
         """Labels with numbers of what there is: teams and runs only if the track takes runs.
 
-        The third is the number of topics in the result, if topics were left out.
+        The third is the number of those in the result, if some are not.
         """
         track: Any = self.listed.track
-        n_scored = self.result.board.qrels.n_topics if self.result is not None else track.n_topics
-        topics = (gettext_noop("Topics"), track.n_topics, n_scored if n_scored < track.n_topics else None)
-        counts: list[tuple[str, int, int | None]] = [topics]
+        numbers = [(gettext_noop("Topics"), track.n_topics)]
         if self.protocol.takes_runs:
-            counts += [
-                (gettext_noop("Teams"), self.listed.counts.teams, None),
-                (gettext_noop("Runs"), self.listed.counts.runs, None),
+            numbers += [
+                (gettext_noop("Teams"), self.listed.counts.teams),
+                (gettext_noop("Runs"), self.listed.counts.runs),
             ]
+        counts: list[tuple[str, int, int | None]] = [
+            (label, n, scored if scored is not None and scored < n else None)
+            for (label, n), scored in zip(numbers, self._scored, strict=False)
+        ]
         if self.result is not None:
             counts.append((gettext_noop("Judged units"), self.result.board.qrels.n_judged, None))
         if track.collection is not None and (n_documents := documents_in(track.collection)):
             counts.append((gettext_noop("Documents"), n_documents, None))
         return counts[:4]
+
+    @property
+    def _scored(self) -> Sequence[int | None]:
+        """The numbers of topics, teams and runs in the result."""
+        if self.result is None:
+            return [None] * 3
+        return self.result.board.qrels.n_topics, len(self.result.best_runs), self.result.n_runs
 
     @property
     def coming(self) -> str:

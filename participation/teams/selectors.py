@@ -33,6 +33,13 @@ class RunCounts(NamedTuple):
     submitting: int  # teams with runs
     teams: int
 
+    @property
+    def words(self) -> str:
+        """The runs and, if there are any, the baselines: "4 runs and 2 baselines"."""
+        baselines = [counted(self.baselines, "baseline")] if self.baselines else []
+        runs = [counted(self.runs, "run")] if self.runs or not baselines else []
+        return " and ".join(runs + baselines)
+
     def __str__(self) -> str:
         baselines = f"{counted(self.baselines, 'baseline')} and " if self.baselines else ""
         runs = counted(self.runs, "run")

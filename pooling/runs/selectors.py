@@ -139,10 +139,10 @@ class RunFilter(NamedTuple):
 
 
 class TeamLine(NamedTuple):
-    """A team with the number of its runs that were not withdrawn, and what it owes, in words."""
+    """A team with its submitted runs and what it owes, in words."""
 
     team: Team
-    n_runs: int
+    runs: str
     missing: str
 
 
@@ -184,9 +184,12 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
     for run in every:
         run.track = track
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
-    counts = run_counts(kinds_by_team((run for run in every if run.is_submitted), all_teams), rules)
-    n_of, missing = Counter(run.team_id for run in kept), {owed.team.pk: owed.missing for owed in owing}
-    lines = [TeamLine(team, n_of[team.pk], missing.get(team.pk, "")) for team in all_teams]
+    kinds = kinds_by_team((run for run in every if run.is_submitted), all_teams)
+    counts, missing = run_counts(kinds, rules), {owed.team.pk: owed.missing for owed in owing}
+    lines = [
+        TeamLine(team, run_counts([of_team], rules).words, missing.get(team.pk, ""))
+        for team, of_team in zip(all_teams, kinds, strict=False)  # others see the runs of their own teams
+    ]
     shown = [run for run in every if by.accepts(run)]
     return RunsPage(
         track=track,

@@ -40,7 +40,8 @@ class BestRun(NamedTuple):
 class Summary:
     """The best run of each team by the first measure. A full bar is `most`: 1, or more if a mean is larger.
 
-    `n_bars` would be the number of bars if all were shown. `best_runs` are those of all teams by name.
+    `n_bars` would be the number of bars if all were shown. `best_runs` are those of all teams by name, and `n_runs` is
+    the number of all their runs.
     """
 
     board: Leaderboard
@@ -49,6 +50,7 @@ class Summary:
     most: float
     n_bars: int
     best_runs: dict[str, BestRun]
+    n_runs: int
 
 
 def summaries_of(user: AnyUser, boards: Collection[Leaderboard]) -> list[Summary]:
@@ -79,11 +81,11 @@ def _summary(board: Leaderboard, rows: list[tuple[str, str, str, float]]) -> Sum
     bars, n_bars = _bars(rules, rows)
     most = max([1.0, *(bar.value for bar in bars)])
     best_runs: dict[str, BestRun] = {}
-    for team, tag, kind, value in rows:
-        if not rules.kind(kind).baseline:
-            place = 1 + sum(run.value > value for run in best_runs.values())
-            best_runs.setdefault(team, BestRun(place, tag, value, shown(value)))
-    return Summary(board, next(iter(board.measures), ""), bars, most, n_bars, best_runs)
+    of_teams = [(team, tag, value) for team, tag, kind, value in rows if not rules.kind(kind).baseline]
+    for team, tag, value in of_teams:
+        place = 1 + sum(run.value > value for run in best_runs.values())
+        best_runs.setdefault(team, BestRun(place, tag, value, shown(value)))
+    return Summary(board, next(iter(board.measures), ""), bars, most, n_bars, best_runs, len(of_teams))
 
 
 def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> tuple[list[Bar], int]:

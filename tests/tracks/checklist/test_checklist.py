@@ -821,6 +821,7 @@ def test_pages_count_no_team_for_baselines(scene: Scene) -> None:
     assert "Runs 1 from 1 of 1 team, and 1 baseline" in home
     assert "Runs 1 without baselines and withdrawn ones Teams 1 0 without runs" in runs
     assert " 1 run and 1 baseline " in runs
+    assert re.search(r"People Ours 1 run .*Theirs 1 baseline ", runs)
     assert "1 baseline and 1 run from 1 of 1 team" in closing
     assert "Teams 1 Runs 1" in public
     assert "1 team · 1 run" in tracks
