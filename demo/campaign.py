@@ -333,7 +333,7 @@ def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.
 
 
 def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
-    """Close for runs, judge the dual batch, close the batches, freeze the qrels, score and release."""
+    """Close for runs, judge twice, close the batches, freeze the qrels, score and release."""
     if pool.track.status == Track.Status.OPEN:
         track_services.close(track=pool.track)
     dual = _batch(pool, DUAL_BATCH, Batch.Kind.DUAL, year.given_twice, cast)

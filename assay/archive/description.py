@@ -19,6 +19,7 @@ from assay.archive.records import (
     Index,
     QrelsRecord,
 )
+from assay.errors import plural
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 # fmt: off
@@ -140,9 +141,9 @@ def readme(index: Index, names: Iterable[str]) -> str:
         f"Machines that judged: {', '.join(machines)}" if machines else "",
         f"Versions of the qrels: {len(index.qrels):,}; leaderboards: {len(index.leaderboards):,}",
         *(
-            f"Version {qrels.version} of the qrels: {_machine_note(qrels)}"
+            f"Version {qrels.version} of the qrels: {note}"
             for qrels in index.qrels
-            if qrels.machine
+            if (note := _judged_by(qrels))
         ),
         f"Collection: {track.collection}; its documents are not in the archive" if track.collection else "",
         f"License: {index.license}" if index.license else "",
@@ -191,6 +192,20 @@ def braced(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     special |= {character: f"\\{character}" for character in "{}&%$#_"}
     return "".join(special.get(character, character) for character in text)
+
+
+def _judged_by(qrels: QrelsRecord) -> str:
+    """The machine or the people whose grades these are, with their agreement; empty if the qrels do not have it."""
+    agreement = qrels.report.get("agreement")
+    if qrels.machine or not agreement:
+        return _machine_note(qrels) if qrels.machine else ""
+    n, interval = agreement["assessors"], agreement["interval"]
+    judges = f"judged by {plural(n, 'person,people')}, {plural(agreement['units'], 'unit')} by several"
+    if agreement["alpha"] is None:
+        return f"{judges}; agreement not measured"
+    alpha = f"{judges}; {agreement['measure']} alpha {agreement['alpha']:.3f}"
+    is_known = interval and None not in interval
+    return f"{alpha}, 95 %: {interval[0]:.3f} to {interval[1]:.3f}" if is_known else alpha
 
 
 def _machine_note(qrels: QrelsRecord) -> str:

@@ -199,7 +199,7 @@ def _alpha_of(columns: report.Graded, scale: Scale) -> report.Value | None:
 
 
 def chance_remark(track: Track) -> str:
-    """A sentence if the grades of the main and dual batches agree no better than chance can; else empty."""
+    """A sentence if the grades of the main batches and second judgments agree no better than chance can; else empty."""
     scale = scales_of(track.protocol.parsed)[0]
     alpha = _alpha_of(graded(track, main_round(), scale), scale)
     if alpha is None or not alpha.may_be_chance:
@@ -221,7 +221,7 @@ def remarks(track: Track) -> Iterator[Check]:
 
 
 def agreement_in_short(track: Track) -> dict[str, object]:
-    """The agreement of the main and dual batches, as qrels keep it. Without shared units, `alpha` is None."""
+    """The agreement in main batches and second judgments, as qrels keep it. `alpha` is None without shared units."""
     scale = scales_of(track.protocol.parsed)[0]
     of_people = judgments_of(track, main_round()).order_by()
     columns = graded(track, main_round(), scale)

@@ -1,7 +1,7 @@
 """Find the entries that need no judgment in a batch because other batches of the track have judged them.
 
-A judgment of a main batch counts in all main batches of the track, whatever their pools. In a dual batch, assessors do
-not see what they have judged themselves. A machine never judges a document twice. Training and adjudication batches
+A judgment of a main batch counts in all main batches of the track, whatever their pools. In second judgments, assessors
+do not see what they have judged themselves. A machine never judges a document twice. Training and adjudication batches
 judge all their entries. Only judgments made with the same protocol count, because only these can be frozen together. An
 entry with members is settled when all of its shown members are judged.
 """

@@ -74,7 +74,7 @@ def hold_place(batch_id: int, assessor: User) -> Batch:
 
 
 def has_others(batch: Batch) -> bool:
-    """True if the track has other main or dual batches of the protocol of a batch from `lock_for_judging`."""
+    """True if the track has other main or second judgments of the protocol of a batch from `lock_for_judging`."""
     return bool(vars(batch)["has_others"])
 
 

@@ -54,7 +54,7 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     by_unit: dict[tuple[int, str], int] = {}
     for pk, topic, docno in rows:
         by_unit.setdefault((topic, docno), pk)
-    # The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a check
+    # The units that an assessor judges in a batch, has judged in a main batch or in second judgments, or had as a check
     active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
     asked = entries_of(batch).filter(topic__in=active.values("topic"))
     judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=MAIN_AND_DUAL)
@@ -200,7 +200,7 @@ class CheckAnswer(NamedTuple):
 
 def gold_answers(track: Track) -> list[CheckAnswer]:
     """The latest answers of each assessor to units with known grades, oldest first: hidden checks, and current
-    judgments of these units in main and dual batches."""
+    judgments of these units in main batches and second judgments."""
     known = {
         (topic, docno): (grade, answers)
         for topic, docno, grade, answers in GoldUnit.objects.filter(track=track).values_list(

@@ -95,4 +95,4 @@ class Seats:
         other = f"another assessor has judged {row.docno} of {row.topic}"
         if not is_main:
             return f"{other} in seat {planned.seat} of the batch"
-        return f"{other}, and {judges}; import it as a dual batch, or leave one of the two out"
+        return f"{other}, and {judges}; import it as second judgments, or leave one of the two out"

@@ -94,7 +94,7 @@ MAIN_ROUND = "main"
 
 
 class Round(NamedTuple):
-    """Judgments that are compared: those of all main and dual batches, or of one training batch."""
+    """Judgments that are compared: those of all main batches and second judgments, or of one training batch."""
 
     key: str
     label: str
@@ -113,7 +113,7 @@ def rounds_of(track: Track) -> list[Round]:
 
 
 def main_round() -> Round:
-    """The judgments of all main and dual batches."""
+    """The judgments of all main batches and second judgments."""
     return Round(MAIN_ROUND, "Main and second judgments", None)
 
 

@@ -83,7 +83,7 @@ class Grid:
 
     @property
     def n_missing(self) -> int:
-        """In a dual batch no place is missing: most topics are judged once."""
+        """In second judgments no place is missing: most topics are judged once."""
         return 0 if self.batch.kind == Batch.Kind.DUAL else sum(row.n_missing for row in self.rows)
 
     @property
@@ -226,7 +226,7 @@ def _column(plan: Plan, assessor: User) -> GridColumn:
 
 
 def _others(plan: Plan, topic: Topic) -> str:
-    """The names of those who judge the topic in other batches, where that matters: in a dual batch."""
+    """The names of those who judge the topic in other batches, where that matters: in second judgments."""
     if plan.batch.kind != Batch.Kind.DUAL:
         return ""
     people = plan.elsewhere.get(topic.pk, {})

@@ -155,7 +155,7 @@ def changes_to_join(
         plan = plan.copy()
         given = [topic for topic in plan.topics.values() if may_get(plan, topic, newcomer)]
         return [Change(topic, newcomer, is_withdrawn=False) for topic in given]
-    opened = plan.batch.kind != Batch.Kind.DUAL  # in a dual batch, most topics are for nobody
+    opened = plan.batch.kind != Batch.Kind.DUAL  # in second judgments, most topics are for nobody
     load = loads_of(to_do)
     changes = changes_to_share(plan, [newcomer, *others], load) if opened else []
     plan = plan.copy()

@@ -3,7 +3,7 @@
 In a main batch, a topic has one seat for each judge of a unit. An assessor who takes over a seat judges its remaining
 units. In a batch that is open to join, several people have a seat at a time. A person is never two judges of a unit, in
 all batches together. If the protocol has groups, all assessors of a seat are of one group, and the seats of a topic are
-of different groups. In a dual batch, nobody judges a topic that they judge in another batch. A machine judges in
+of different groups. In second judgments, nobody judges a topic that they judge in another batch. A machine judges in
 machine batches only, and nobody else judges there. Decision: ADR 24.
 """
 

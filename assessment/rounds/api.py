@@ -46,7 +46,7 @@ DualTopicSerializer = answer(
     "topic=topic.code judged_by second n_judged=judged n_units=total n_relevant able proposed=proposed.username",
     "A topic of the main batches, with its proposed second assessor.",
     judged_by=Names(read_only=True, help_text="Who has it in a main batch."),
-    second=Names(read_only=True, help_text="Who has it in another dual batch."),
+    second=Names(read_only=True, help_text="Who has it in other second judgments."),
     n_judged="Units that are judged.",
     able=Names(read_only=True, help_text="Who can judge it a second time."),
     proposed="By the rule of the protocol.",
@@ -68,7 +68,7 @@ class SecondSerializer(Strict):
 
 
 class DualBatchSerializer(Strict):
-    """A dual batch: by the rule of the protocol, or with the second assessors that you name."""
+    """Second judgments: by the rule of the protocol, or with the second assessors that you name."""
 
     name = serializers.CharField(max_length=100, default="Second judgments")
     minutes_allotted = MINUTES
@@ -160,7 +160,7 @@ class Planning(Endpoints):
 
     @post(*DUAL_BATCHES, BatchSerializer, takes=DualBatchSerializer, status=201)
     def create_dual_batch(self, request: Request, pool_id: int) -> object:
-        """Create a dual batch as a draft. Change its assignments as you like, then open it."""
+        """Create a batch of second judgments as a draft. Change its assignments as you like, then open it."""
         pool, data = self.pool(pool_id), self.validated(request)
         rows = {row.topic.code: row for row in dual_proposal(pool)}
         second = {row.topic: row.proposed for row in rows.values() if row.proposed}

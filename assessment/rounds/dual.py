@@ -93,8 +93,8 @@ def share_of_topics(
 class DualTopic:
     """A topic with the people who may judge it a second time, and the one that the protocol's rule proposes.
 
-    `judged_by` have it in a main batch, `second` in another dual batch. `judged` and `total` count units; those that
-    main batches of other pools have judged count too.
+    `judged_by` have it in a main batch, `second` in other second judgments. `judged` and `total` count units; those
+    that main batches of other pools have judged count too.
     """
 
     topic: Topic
@@ -115,7 +115,7 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
     """The topics of a pool's main batches, by code, with a second assessor for those that the protocol's rule selects.
 
     The rules are `dual_topics` and `dual_share` of the protocol; without either, nobody is proposed. A topic that
-    another dual batch has is not proposed again. The number of queries does not depend on the topics and assessors.
+    other second judgments have is not proposed again. The number of queries does not depend on topics and assessors.
     """
     plan = plan_of(Batch(pool=pool, kind=Batch.Kind.DUAL))
     main, second = _holders(pool, Batch.Kind.MAIN), _holders(pool, Batch.Kind.DUAL)

@@ -1,4 +1,4 @@
-"""The forms that plan a dual batch, a training round and an adjudication."""
+"""The forms that plan second judgments, a training round and an adjudication."""
 
 from collections.abc import Sequence
 from typing import Any, Self, cast

@@ -1,4 +1,4 @@
-"""Create batches by the rules of a protocol: dual batches, training rounds and adjudications."""
+"""Create batches by the rules of a protocol: second judgments, training rounds and adjudications."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ def create_dual(
     is_open: bool = False,
     by: User,
 ) -> Batch:
-    """Create a dual batch, a draft unless `is_open`: each topic has a second assessor, or nothing is created."""
+    """Create a batch of second judgments, a draft unless `is_open`: each topic has another assessor."""
     if not second:
         raise Refused(
             "No topic has a second assessor. Choose one for at least one topic.", code="nothing-chosen"

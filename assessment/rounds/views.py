@@ -22,7 +22,7 @@ DRAFT = "The batch is a draft."
 
 @organizer_form
 def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
-    """Plan a dual batch by the protocol's rule. Organizers only."""
+    """Plan second judgments by the protocol's rule. Organizers only."""
     pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
     form = DualForm(request.POST or None, proposal=dual_proposal(pool))
     with refusals_in(form):

@@ -91,10 +91,15 @@ class LeaderboardDetailSerializer(LeaderboardSerializer):
         source="interval_note",
         help_text="How the intervals were computed, and how often they contain the mean; empty without intervals.",
     )
+    agreement = serializers.DictField(
+        source="qrels.agreement",
+        allow_null=True,
+        help_text="Of the people whose judgments were frozen: assessors, units, measure, alpha, interval. Or null.",
+    )
     runs = serializers.SerializerMethodField(help_text="None until it is ready.")
 
     class Meta(LeaderboardSerializer.Meta):
-        fields = [*LeaderboardSerializer.Meta.fields, "intervals", "runs"]
+        fields = [*LeaderboardSerializer.Meta.fields, "intervals", "agreement", "runs"]
 
     @extend_schema_field(RowSerializer(many=True))
     def get_runs(self, board: Leaderboard) -> Any:

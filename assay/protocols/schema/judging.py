@@ -431,8 +431,8 @@ class JudgingRules:
         int,
         Key(
             "Topics judged twice, per assessor",
-            "The number of another assessor's topics that each assessor judges afterwards. The plan of a "
-            "dual batch proposes those with the fewest relevant units.",
+            "The number of another assessor's topics that each assessor judges afterwards. The plan of "
+            "second judgments proposes those with the fewest relevant units.",
             is_rare=True,
         ),
     ] = 0

@@ -161,13 +161,13 @@ def _counts(by_topic: Mapping[str, Mapping[str, int]]) -> dict[str, dict[int, in
 
 
 def _agreement(track: Track) -> AgreementFacts | None:
-    """The agreement in the main and dual batches."""
+    """The agreement in the main batches and second judgments."""
     of_round, scale = main_round(), scale_of(track.protocol.parsed, "")
     return AgreementFacts.of(graded(track, of_round, scale), scale.level)
 
 
 def _examples(track: Track) -> list[Example]:
-    """The judgments with a comment and a grade in the main and dual batches."""
+    """The judgments with a comment and a grade in the main batches and second judgments."""
     judgments = judgments_of(track, main_round()).exclude(comment="").exclude(grade=None)
     rows = judgments.values_list("topic__code", "docno", "grade", "comment")
     examples = [Example(topic, docno, grade or 0, comment) for topic, docno, grade, comment in rows]

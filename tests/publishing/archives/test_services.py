@@ -211,6 +211,10 @@ def test_qrels_of_a_machine_name_it_in_every_file_of_the_archive(campaign: Campa
     assert (own.machine_name, bool(own.machine)) == (name, True)
     assert f"Machines that judged: {name}" in readme
     assert f"Version {version} of the qrels: {sentence}" in readme
+    assert re.search(
+        rf"Version {campaign.board.qrels.version} of the qrels: judged by \d people, .* by several; .*\.",
+        readme,
+    )
     assert sentence in records[f"qrels-{version}"]["description"]
     assert "machine" not in records[f"qrels-{campaign.board.qrels.version}"]["description"]
 
