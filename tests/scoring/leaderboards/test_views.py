@@ -381,6 +381,8 @@ def test_readers_of_a_board_see_the_agreement_of_the_frozen_judgments(scene: Sce
     shown = [" ".join(re.sub("<[^>]*>", " ", page).split()) for page in pages]
     address = reverse("scoring:leaderboard_file", args=[boards[1].pk, "json"])
     in_file = client_of(scene, "stranger").get(address).json()["qrels"]["agreement"]
+    in_api = client_of(scene, "organizer").get(f"/api/v1/leaderboards/{boards[-1].pk}/").json()["agreement"]
+    assert in_api == in_file
 
     assert "Judged by 1 person, 0 units by several Agreement not measured" in shown[0]
     assert re.search(
