@@ -264,7 +264,11 @@ def other_judges(versions: QuerySet[Qrels], qrels: Qrels) -> str:
 
     Older qrels of machines do not matter to a reader of those of people. One query.
     """
-    whole = versions.filter(track=qrels.track_id, archived_at=None).exclude(report__has_key="part_of")
+    whole = (
+        versions.filter(track=qrels.track_id, archived_at=None)
+        .exclude(report__has_key="part_of")
+        .defer("report")
+    )
     if qrels.machine_name:
         other = whole.filter(machine_name="").order_by("-version").first()
     else:
