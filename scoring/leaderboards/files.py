@@ -119,7 +119,7 @@ def citation(board: Leaderboard, address: str) -> str:
         "title": f"{{Leaderboard of {braced(board.track.name)}{by_machine}}}",
         "year": f"{made:%Y}",
         "url": braced(address),
-        "note": f"Qrels version {board.qrels.version}, SHA-256 {board.qrels.sha256}",
+        "note": f"Qrels version {board.qrels.version},\n    SHA-256 {board.qrels.sha256}",
     }
     fields = "".join(f"  {name:<5} = {{{value}}},\n" for name, value in entry.items())
     return f"@misc{{{board.track.slug}-leaderboard-{board.pk},\n{fields}}}"
