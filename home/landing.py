@@ -20,6 +20,7 @@ from accounts.access import AnyUser
 from accounts.models import Role, User
 from assay.protocols.loader import shipped_slugs
 from assay.protocols.measures import FAMILIES
+from assessment.judging.selectors import DeskBatch, desk
 from assessment.models import Batch
 from corpus.models import Collection
 from participation.models import Team
@@ -82,6 +83,7 @@ class ListedTrack:
     teams: list[Team] = field(default_factory=list)
     board: Leaderboard | None = None
     step: Next | None = None  # for organizers
+    task: DeskBatch | None = None  # for assessors: the open batch to continue
     is_first: bool = False  # of the tracks whose step somebody takes
 
     @property
@@ -221,6 +223,7 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     words = words.strip() if is_filtered else ""
     listed = [row for row in everything if row.has_words(words)]
     rest = [row for row in listed if not row.has_role]
+    add_tasks(user, listed)
     organized = [
         row for row in listed if row.role and not row.role.is_chair and not row.track.protocol.missing
     ]
@@ -251,6 +254,16 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
         needs_collection,
         is_waiting=waiting is not None,
     )
+
+
+def add_tasks(user: AnyUser, rows: list[ListedTrack]) -> None:
+    """Add the batch that an assessor continues to each track."""
+    judged = {row.track.pk: row for row in rows if row.is_assessor and row.track.is_judging}  # type: ignore[attr-defined]
+    if isinstance(user, User) and judged:
+        for item in reversed(desk(user)):
+            row = judged.get(item.batch.pool.track_id)
+            if row and not item.is_done:
+                row.task = item
 
 
 def open_groups(rows: list[ListedTrack]) -> list[TrackGroup]:
@@ -343,6 +356,7 @@ def listed_track(user: AnyUser, track: Track, board: Leaderboard | None) -> List
     if isinstance(user, User):
         listed.role, listed.is_assessor = user.roles.get(track.pk), is_assessor(user, track)
         listed.teams = own_teams_with_rights(user, [track])
+        add_tasks(user, [listed])
     return listed
 
 

@@ -277,8 +277,11 @@ def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
     make_batch(make_pool(judged, dict.fromkeys(judged.topics.all(), 1)), {ada: list(judged.topics.all())})
 
     assert [bool(submit.search(text_at("/tracks/", each))) for each in (mia, observer, ada)] == [1, 0, 0]
-    judge = 'btn btn-primary" href="/judge/"'
-    assert [judge in before, judge in text_at("/tracks/", ada)] == [False, True]
+    places = ("/tracks/", f"/tracks/{judged.slug}/")
+    assert "Start judging" not in before
+    for text in (text_at(place, ada) for place in places):
+        assert re.search(r'btn btn-primary">\s*Start judging', text)
+    assert "<strong>0</strong> of 1 judged." in text_at("/tracks/", ada)
     now = '<li class="past">Runs <span class="visually-hidden">done</span></li> <li class="now" aria-current="step">'
     assert f"{now}Judging</li>" in text_at("/tracks/", ada)
 
