@@ -139,7 +139,9 @@ def _options(words: tuple[str, ...]) -> str:
 
 
 class _BoundShortName(StyledField):
-    """A short name, which follows from the name if nobody enters one."""
+    """A short name, which follows from the name if nobody enters one: of a long name, from the first words."""
+
+    MOST_MADE = 40  # letters, as in `web/forms.js`
 
     @property
     def data(self) -> Any:
@@ -148,8 +150,9 @@ class _BoundShortName(StyledField):
         if text.strip() or "name" not in self.form.fields:
             return text
         letters = normalize("NFKD", self.form["name"].data or "").lower()
-        words = re.sub("[^a-z0-9]+", "-", "".join(sign for sign in letters if not combining(sign)))
-        return words.strip("-")[: self.field.max_length].strip("-")  # type: ignore[attr-defined]
+        words = re.sub("[^a-z0-9]+", "-", "".join(sign for sign in letters if not combining(sign))).strip("-")
+        most = min(self.MOST_MADE, self.field.max_length)  # type: ignore[attr-defined]
+        return re.sub("-[^-]*$", "", f"{words}-"[: most + 1])[:most]
 
     @property
     def errors(self) -> ErrorList:

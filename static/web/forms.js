@@ -71,12 +71,13 @@
     });
     field.form?.elements.namedItem(field.dataset.follows)?.addEventListener("input", ({ target }) => {
       if (isOwn) return;
-      const words = target.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-      field.value = words
-        .replace(/[^a-z0-9]+/g, "-")
-        .replace(/^-/, "")
-        .slice(0, field.maxLength)
-        .replace(/-$/, "");
+      const letters = target.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+      const words = letters.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+      const most = Math.min(40, field.maxLength);
+      field.value = `${words}-`
+        .slice(0, most + 1)
+        .replace(/-[^-]*$/, "")
+        .slice(0, most);
     });
   }
 

@@ -1,10 +1,13 @@
 """The script of all forms in Chromium."""
 
+import re
 from typing import Any
 
 import pytest
+from django.db import transaction
 from playwright.sync_api import Dialog, Page, expect
 
+from accounts.audit.services import record
 from participation.models import Team
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.factories import make_organizer, make_protocol, make_track
@@ -52,8 +55,35 @@ def test_short_name_follows_from_the_name_until_it_is_typed(live_server: Any, br
     expect(short).to_have_value("antworten")
     short.fill("")
     name.fill("Answers 2028")
-
     expect(short).to_have_value("answers-2028")
+    name.fill("Retrieval of scientific papers for complicated needs")
+
+    expect(short).to_have_value("retrieval-of-scientific-papers-for")
+
+
+def test_chosen_filter_applies_at_once_and_by_keys_with_its_button(
+    live_server: Any, browser_page: Page
+) -> None:
+    organizer = make_organizer()
+    track = make_track()
+    with transaction.atomic():
+        for action in ("track.opened", "track.closed"):
+            record(action=action, track=track, by=organizer)
+    page = browser_page
+    log_in(page, live_server.url, organizer)
+    page.goto(f"{live_server.url}/tracks/{track.slug}/audit-log/")
+    chosen, button = page.get_by_label("Action"), page.get_by_role("button", name="Filter events")
+
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(button).to_be_hidden()
+    chosen.select_option("track closed")
+    expect(page.locator("tbody tr")).to_have_text(re.compile("track closed"))
+    page.keyboard.press("Tab")
+    chosen.select_option("track opened")
+    expect(page.locator("tbody tr")).to_have_text(re.compile("track closed"))
+    button.click()
+
+    expect(page.locator("tbody tr")).to_have_text(re.compile("track opened"))
 
 
 def test_field_says_what_is_accepted_if_its_text_does_not_match(live_server: Any, browser_page: Page) -> None:

@@ -325,7 +325,13 @@ def test_short_name_that_is_taken_an_address_or_no_word_is_refused(client: Clien
 
 @pytest.mark.parametrize(
     ("name", "slug"),
-    [("ARQMath 2020: Étude (1)", "arqmath-2020-etude-1"), ("New", ""), ("数学", "")],
+    [
+        ("ARQMath 2020: Étude (1)", "arqmath-2020-etude-1"),
+        ("Retrieval of scientific papers for complicated needs", "retrieval-of-scientific-papers-for"),
+        ("x" * 41, "x" * 40),
+        ("New", ""),
+        ("数学", ""),
+    ],
 )
 def test_short_name_follows_from_the_name_without_a_script(
     client: Client, organizer: User, name: str, slug: str
