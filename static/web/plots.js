@@ -126,11 +126,13 @@
     return option;
   };
 
+  const widthOfName = (width) => Math.min(250, width - 60);
+
   // The height of the names of all series, which wrap; of dozens of them, it is that of one row with pages.
   const heightOfLegend = (plot, width) => {
     let [n, used] = [1, 0];
     for (const name of new Set(plot.series.map((series) => series.name))) {
-      const needed = 42 + 6.2 * name.length; // of the font at 12 px
+      const needed = 42 + Math.min(6.2 * name.length, widthOfName(width)); // of the font at 12 px
       if (used > 0 && used + needed > width) [n, used] = [n + 1, 0];
       used += needed;
     }
@@ -140,7 +142,7 @@
   const legend = (plot, look, width) => ({
     type: heightOfLegend(plot, width) === 24 ? "scroll" : "plain",
     top: 0,
-    textStyle: { color: look.text },
+    textStyle: { color: look.text, width: widthOfName(width), overflow: "truncate" },
     pageTextStyle: { color: look.text },
   });
 

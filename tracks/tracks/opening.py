@@ -34,7 +34,7 @@ def opening_page(track: Track) -> Confirmation:
         "nobody has downloaded a file or submitted a run."
     )
     return Confirmation(
-        act=f"Open {track} for runs",
+        act="Open for runs",
         lead="Check what everybody will see." + (" A part of this cannot be undone." if is_draft else ""),
         button="Open for runs",
         keep="Not yet",
@@ -108,7 +108,7 @@ def closing_page(track: Track) -> Confirmation:
     else:
         checks.append(Check("ok", "No announced deadline is ahead"))
     return Confirmation(
-        act=f"Close {track} for runs",
+        act="Close for runs",
         button="Close for runs",
         keep="Not yet",
         back=track.get_absolute_url(),
@@ -127,7 +127,7 @@ def _notified(event: str) -> str:
 def draft_page(track: Track) -> Confirmation:
     """The question before an opened track is made a draft again."""
     return Confirmation(
-        act=f"Make {track} a draft again",
+        act="Make the track a draft again",
         button="Back to draft",
         back=track.get_absolute_url(),
         text="Only organizers see a draft. Topics, protocol and collection can change again.",

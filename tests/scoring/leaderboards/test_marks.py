@@ -155,5 +155,7 @@ def test_leaderboard_names_its_sources_and_is_cited(scored: Scene, board: Leader
     assert qrels.sha256 in sources
     assert f"assay evaluate --protocol {scored.track.protocol.slug} " in sources
     assert "A.7: 1 relevant unit" in sources
+    assert "<title>Leaderboard of ARQ · Assay</title>" in text
+    assert "<h1>Leaderboard</h1>" in text
     assert "title = {{Leaderboard of ARQ}}" in text
     assert f"SHA-256 {qrels.sha256}" in text
