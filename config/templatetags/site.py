@@ -357,7 +357,7 @@ def scores_of_own_teams(context: template.Context, track: Track) -> dict[str, An
     return _scores(context, track.runs.filter(team__members=context["request"].user), track)
 
 
-@register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)
+@register.simple_tag(takes_context=True)
 def scores_of_run(context: template.Context, run: Run) -> dict[str, Any]:
     """The scores of one run on the leaderboards that the user may see; nothing before a release."""
     return _scores(context, Run.objects.filter(pk=run.pk), run.track)
