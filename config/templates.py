@@ -10,7 +10,7 @@ COMMENT = re.compile(r"\{% comment %\}.*?\{% endcomment %\}\n?", re.DOTALL)
 TAGS = (
     "if|elif|else|endif|for|empty|endfor|with|endwith|load|extends|block|endblock|spaceless|endspaceless"
     r"|\w+ (?:(?!%\}).)* as \w+(?= %\})"  # these keep a value
-    "|include|table|endtable|empty_state|endempty_state|menu|endmenu|plot|endplot|breadcrumb|endbreadcrumb|component"
+    "|include|table|endtable|empty_state|endempty_state|menu|endmenu|plot|endplot|filter breadcrumb|endfilter|component"
     "|track_nav|track_tabs|next_step|digest|script_words"  # these end with a line of their own
 )
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)

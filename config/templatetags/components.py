@@ -72,9 +72,12 @@ def menu(content: str, label: str, symbol: str = "") -> SafeString:
     return render_to_string("components/menu.html", {"content": content, "label": label, "symbol": symbol})
 
 
-@register.simple_block_tag
+@register.filter
 def breadcrumb(content: str) -> SafeString:
-    """Links to the pages above this one, each in `<li class="breadcrumb-item">`; nothing on a page without any."""
+    """Links to the pages above this one, each in `<li class="breadcrumb-item">`; nothing on a page without any.
+
+    A filter, because Django finds no `block.super` for a block in a tag of its own.
+    """
     return (
         render_to_string("components/breadcrumb.html", {"content": content})
         if content.strip()

@@ -280,7 +280,7 @@ def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
     places = ("/tracks/", f"/tracks/{judged.slug}/")
     assert "Start judging" not in before
     for text in (text_at(place, ada) for place in places):
-        assert re.search(r'btn btn-primary">\s*Start judging', text)
+        assert re.search(r'btn btn-primary( btn-lg)?">\s*Start judging', text)
     assert "<strong>0</strong> of 1 judged." in text_at("/tracks/", ada)
     now = '<li class="past">Runs <span class="visually-hidden">done</span></li> <li class="now" aria-current="step">'
     assert f"{now}Judging</li>" in text_at("/tracks/", ada)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 from django.db import connection
@@ -12,7 +13,9 @@ from accounts.models import User
 from assessment.batches import services as batch_services
 from assessment.models import Batch
 from participation.models import Announcement
+from pooling.models import Run
 from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Leaderboard
 from tests.helpers.factories import make_collection, make_deadline, make_role, make_topic, make_track
 from tests.scoring.conftest import Scene, _alone, scene, scored
 from tracks.agreements import services as agreements
@@ -55,7 +58,7 @@ def test_visitor_reads_dates_the_way_in_data_and_who_organizes(scene: Scene) -> 
     offer(scene.track, "teams.zip", audience="teams")
     offer(scene.track, "later.zip", released_at=datetime(2136, 1, 1, tzinfo=UTC))
 
-    page = text_at(PAGE)
+    page = text_at(PAGE).replace("<wbr>", "")
 
     assert re.findall(r'<li class="(\w*)"> <b><bdi>([^<]*)</bdi>', page) == [
         ("past", "Open for runs"),
@@ -204,6 +207,11 @@ def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> No
     assert "Runs cannot be submitted now: the track is closed." in before
     assert "<h2>Scores</h2>" not in before
     assert "<h2>Scores</h2>" in after
+    run = text_at(Run.objects.get(tag="good").get_absolute_url(), scored.member)
+    [first, *_] = re.findall(r'<span class="over">([^<]*)</span> <span class="big">[\d.]+</span>', run)
+    assert unescape(first) == Leaderboard.objects.latest("pk").measures[0]
+    assert '<span class="over">Kind</span>' not in run
+    assert ">Values by topic and plots</a>" in run
     assert re.search(r'Place</span><span class="big">1</span> <span class="muted">of 1 team', after)
     assert "Runs cannot be submitted now" not in after
 

@@ -157,5 +157,7 @@ def test_leaderboard_names_its_sources_and_is_cited(scored: Scene, board: Leader
     assert "A.7: 1 relevant unit" in sources
     assert "<title>Leaderboard of ARQ · Assay</title>" in text
     assert "<h1>Leaderboard</h1>" in text
+    below = Client().get(reverse("scoring:topics", args=[board.pk])).content.decode()
+    assert [text.count('<li class="breadcrumb-item">'), below.count('<li class="breadcrumb-item">')] == [1, 2]
     assert "title = {{Leaderboard of ARQ}}" in text
     assert f"SHA-256 {qrels.sha256}" in text
