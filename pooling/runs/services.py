@@ -584,12 +584,12 @@ def withdraw(*, run: Run, by: User) -> Run:
 
 def check_withdrawal(*, run: Run, by: User) -> None:
     """Refuse if a user cannot withdraw a run, or not any more."""
-    if reason := _why_not_withdrawn(run, by, run.track, times.now()):
+    if reason := _why_not_withdrawn(run, by, run.track):
         raise Refused(reason, code="withdrawal-refused", title="The run was not withdrawn")
 
 
-def _why_not_withdrawn(run: Run, by: User, track: Track, at: datetime) -> str:
-    """The reason why a user cannot withdraw a run at an instant; empty if it is possible."""
+def _why_not_withdrawn(run: Run, by: User, track: Track, at: datetime | None = None) -> str:
+    """The reason why a user cannot withdraw a run now, or when a file that replaces it arrived; otherwise empty."""
     if not may_submit_for(by, run.team):
         return f"{by} is not a member of {run.team} with the right to submit runs."
     if run.status != Run.Status.SUBMITTED:

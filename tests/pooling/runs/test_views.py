@@ -506,8 +506,13 @@ def test_withdrawal_asks_for_confirmation(scene: Scene, run: Run, as_: Any) -> N
     assert run.status == "withdrawn"
 
 
-def test_withdrawal_after_the_close_is_a_conflict(scene: Scene, run: Run, as_: Any) -> None:
-    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
+@pytest.mark.parametrize("by_deadline", [False, True])
+def test_withdrawal_after_the_close_is_a_conflict(
+    scene: Scene, run: Run, as_: Any, *, by_deadline: bool
+) -> None:
+    Track.objects.filter(pk=scene.track.pk).update(
+        status=Track.Status.CLOSED, is_closed_by_deadline=by_deadline
+    )
 
     address = reverse("pooling:withdraw", args=[run.pk])
     question = as_(scene.member).get(address).content.decode()
