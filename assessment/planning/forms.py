@@ -35,7 +35,7 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
         help_text="The topics are shared evenly among them when you create and open the batch.",
     )
 
-    field_order: ClassVar = ("pool", "name", "kind", "assessors")
+    field_order = ("pool", "name", "kind", "assessors")
 
     class Meta:
         model = Batch
