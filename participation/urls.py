@@ -1,6 +1,6 @@
 """URLs of the participation app."""
 
-from django.urls import path
+from django.urls import include, path
 from django.utils.translation import gettext_noop
 
 from participation.announcements import views as announcements
@@ -15,26 +15,56 @@ from web.slots import fill
 
 app_name = "participation"
 
-urlpatterns = [
-    path("tracks/<slug:slug>/clone/", people.clone_track, name="clone_track"),
+track_urls = [
+    path("clone/", people.clone_track, name="clone_track"),
+    path("join/", requests.ask, name="ask_to_join"),
+    # announcements
+    path("announcements/", announcements.announcements, name="announcements"),
+    path("announcements/new/", announcements.new_announcement, name="new_announcement"),
+    # people
+    path("people/", people.people, name="people"),
+    path("people/invitations.csv", people.links_csv, name="invitation_links"),
+    path("people/add/", people.add, name="add_people"),
+    path("people/invite/", people.invite, name="invite_person"),
+    path("people/groups/", people.set_groups, name="set_groups"),
+    path("people/<int:user_id>/remove/", people.remove_assessor, name="remove_assessor"),
+    path("people/team/", people.create_team, name="create_team"),
+    path("people/organizers/", people.set_organizer, name="set_organizer"),
+    path("people/organizers/leave/", people.leave_organizers, name="leave_organizers"),
+    path("people/<int:user_id>/link/", people.make_link, name="make_login_link"),
+    # interaction
+    path("interaction/", interaction.interaction, name="interaction"),
+]
+team_urls = [
     # teams
-    path("teams/<int:team_id>/", people.team_page, name="team"),
-    path("teams/<int:team_id>/edit/", people.edit_team, name="edit_team"),
-    path("teams/<int:team_id>/delete/", people.delete_team, name="delete_team"),
-    path("teams/<int:team_id>/invite/", people.invite_member, name="invite_member"),
-    path("teams/<int:team_id>/leave/", people.leave_team, name="leave_team"),
-    path("teams/<int:team_id>/members/<int:user_id>/", people.change_member, name="change_member"),
-    path("teams/<int:team_id>/members/<int:user_id>/remove/", people.remove_member, name="remove_member"),
+    path("", people.team_page, name="team"),
+    path("edit/", people.edit_team, name="edit_team"),
+    path("delete/", people.delete_team, name="delete_team"),
+    path("invite/", people.invite_member, name="invite_member"),
+    path("leave/", people.leave_team, name="leave_team"),
+    path("members/<int:user_id>/", people.change_member, name="change_member"),
+    path("members/<int:user_id>/remove/", people.remove_member, name="remove_member"),
+    path("interaction/nominations/", interaction.nominate, name="nominate"),
+    path("interaction/page/", interaction.set_address, name="set_address"),
+    path("interaction/plan/", interaction.plan, name="plan_sessions"),
+    path("interaction/log/", interaction.log, name="log_sessions"),
+    path("interaction/data/", interaction.data, name="interaction_data"),
+    path("interaction/data/file/", interaction.data_file, name="interaction_file"),
+]
+session_urls = [
+    path("", interaction.session, name="session"),
+    path("take-back/", interaction.take_back, name="take_back_session"),
+    path("practice/", interaction.practice, name="practice_session"),
+    path("start/", interaction.start, name="start_session"),
+    path("end/", interaction.end, name="end_session"),
+]
+urlpatterns = [
     # invitations and requests
     path("join/", invitations.join, name="join"),
     path("join/<str:token>/", invitations.invitation_link, name="invitation_link"),
     path("invitations/<int:invitation_id>/revoke/", invitations.revoke, name="revoke_invitation"),
-    path("tracks/<slug:slug>/join/", requests.ask, name="ask_to_join"),
     path("requests/<int:request_id>/accept/", requests.accept, name="accept_request"),
     path("requests/<int:request_id>/refuse/", requests.refuse, name="refuse_request"),
-    # announcements
-    path("tracks/<slug:slug>/announcements/", announcements.announcements, name="announcements"),
-    path("tracks/<slug:slug>/announcements/new/", announcements.new_announcement, name="new_announcement"),
     path(
         "announcements/<int:announcement_id>/edit/",
         announcements.edit_announcement,
@@ -50,30 +80,9 @@ urlpatterns = [
         announcements.withdraw_announcement,
         name="withdraw_announcement",
     ),
-    # people
-    path("tracks/<slug:slug>/people/", people.people, name="people"),
-    path("tracks/<slug:slug>/people/invitations.csv", people.links_csv, name="invitation_links"),
-    path("tracks/<slug:slug>/people/add/", people.add, name="add_people"),
-    path("tracks/<slug:slug>/people/invite/", people.invite, name="invite_person"),
-    path("tracks/<slug:slug>/people/groups/", people.set_groups, name="set_groups"),
-    path("tracks/<slug:slug>/people/<int:user_id>/remove/", people.remove_assessor, name="remove_assessor"),
-    path("tracks/<slug:slug>/people/team/", people.create_team, name="create_team"),
-    path("tracks/<slug:slug>/people/organizers/", people.set_organizer, name="set_organizer"),
-    path("tracks/<slug:slug>/people/organizers/leave/", people.leave_organizers, name="leave_organizers"),
-    path("tracks/<slug:slug>/people/<int:user_id>/link/", people.make_link, name="make_login_link"),
-    # interaction
-    path("tracks/<slug:slug>/interaction/", interaction.interaction, name="interaction"),
-    path("teams/<int:team_id>/interaction/nominations/", interaction.nominate, name="nominate"),
-    path("teams/<int:team_id>/interaction/page/", interaction.set_address, name="set_address"),
-    path("teams/<int:team_id>/interaction/plan/", interaction.plan, name="plan_sessions"),
-    path("teams/<int:team_id>/interaction/log/", interaction.log, name="log_sessions"),
-    path("teams/<int:team_id>/interaction/data/", interaction.data, name="interaction_data"),
-    path("teams/<int:team_id>/interaction/data/file/", interaction.data_file, name="interaction_file"),
-    path("sessions/<int:nomination_id>/", interaction.session, name="session"),
-    path("sessions/<int:nomination_id>/take-back/", interaction.take_back, name="take_back_session"),
-    path("sessions/<int:nomination_id>/practice/", interaction.practice, name="practice_session"),
-    path("sessions/<int:nomination_id>/start/", interaction.start, name="start_session"),
-    path("sessions/<int:nomination_id>/end/", interaction.end, name="end_session"),
+    path("tracks/<slug:slug>/", include(track_urls)),
+    path("teams/<int:team_id>/", include(team_urls)),
+    path("sessions/<int:nomination_id>/", include(session_urls)),
 ]
 
 register(

@@ -1,6 +1,6 @@
 """URLs of the pooling app."""
 
-from django.urls import path
+from django.urls import include, path
 from django.utils.translation import gettext_noop
 
 from pooling.checklist import counts_of
@@ -12,44 +12,49 @@ from tracks.tracks.selectors import is_member
 
 app_name = "pooling"
 
+track_urls = [
+    path("runs/", runs.runs_page, name="runs"),
+    path("runs/submit/", runs.submit, name="submit"),
+    path("runs/programs/", runs.programs, name="programs"),
+    path("runs/submit/start/", runs.read_start, name="read_start"),
+    path("teams/<int:team_id>/runs/", runs.team_runs, name="team_runs"),
+    path("pools/", pools.pools, name="pools"),
+    path("pools/new/", pools.new_pool, name="new_pool"),
+    path("pools/preview/", pools.preview, name="preview"),
+    path("pools/preview/compute/", pools.compute_preview, name="compute_preview"),
+    path("pools/visual-ids/", pools.make_ids, name="make_ids"),
+    path("runs/remind/", runs.remind, name="remind"),
+]
+run_urls = [
+    path("", runs.run_page, name="run"),
+    path("file/", runs.run_file, name="run_file"),
+    path("withdraw/", runs.withdraw, name="withdraw"),
+    path("description/", runs.describe, name="describe"),
+    path("move/", runs.move, name="move"),
+    path("disqualify/", runs.disqualify, name="disqualify"),
+    path("reinstate/", runs.reinstate, name="reinstate"),
+    path("compare/", runs.choose_other, name="choose_run"),
+    path("compare/<int:other_id>/", runs.compare, name="compare_runs"),
+]
+pool_urls = [
+    path("", pools.pool_page, name="pool"),
+    path("delete/", pools.delete, name="delete_pool"),
+    path("pool.tsv", pools.pool_file, name="pool_file"),
+    path("pool.xml", pools.pool_citations, name="pool_citations"),
+    path("contributions.tsv", pools.pool_contributions, name="pool_contributions"),
+    path("members.tsv", pools.pool_members, name="pool_members"),
+    path("member-contributions.tsv", pools.pool_member_contributions, name="pool_member_contributions"),
+    path("record.json", pools.pool_record, name="pool_record"),
+    path("depths/", pools.pool_depths, name="pool_depths"),
+    path("overlap/", pools.pool_overlap, name="pool_overlap"),
+    path("overlap.tsv", pools.pool_overlap_file, name="pool_overlap_file"),
+    path("topics/<path:code>/", pools.pool_topic, name="pool_topic"),
+    path("entries/<int:entry_id>/", pools.pool_entry, name="pool_entry"),
+]
 urlpatterns = [
-    path("tracks/<slug:slug>/runs/", runs.runs_page, name="runs"),
-    path("tracks/<slug:slug>/runs/submit/", runs.submit, name="submit"),
-    path("tracks/<slug:slug>/runs/programs/", runs.programs, name="programs"),
-    path("tracks/<slug:slug>/runs/submit/start/", runs.read_start, name="read_start"),
-    path("tracks/<slug:slug>/teams/<int:team_id>/runs/", runs.team_runs, name="team_runs"),
-    path("runs/<int:run_id>/", runs.run_page, name="run"),
-    path("runs/<int:run_id>/file/", runs.run_file, name="run_file"),
-    path("runs/<int:run_id>/withdraw/", runs.withdraw, name="withdraw"),
-    path("runs/<int:run_id>/description/", runs.describe, name="describe"),
-    path("runs/<int:run_id>/move/", runs.move, name="move"),
-    path("runs/<int:run_id>/disqualify/", runs.disqualify, name="disqualify"),
-    path("runs/<int:run_id>/reinstate/", runs.reinstate, name="reinstate"),
-    path("runs/<int:run_id>/compare/", runs.choose_other, name="choose_run"),
-    path("runs/<int:run_id>/compare/<int:other_id>/", runs.compare, name="compare_runs"),
-    path("tracks/<slug:slug>/pools/", pools.pools, name="pools"),
-    path("tracks/<slug:slug>/pools/new/", pools.new_pool, name="new_pool"),
-    path("tracks/<slug:slug>/pools/preview/", pools.preview, name="preview"),
-    path("tracks/<slug:slug>/pools/preview/compute/", pools.compute_preview, name="compute_preview"),
-    path("tracks/<slug:slug>/pools/visual-ids/", pools.make_ids, name="make_ids"),
-    path("pools/<int:pool_id>/", pools.pool_page, name="pool"),
-    path("pools/<int:pool_id>/delete/", pools.delete, name="delete_pool"),
-    path("pools/<int:pool_id>/pool.tsv", pools.pool_file, name="pool_file"),
-    path("tracks/<slug:slug>/runs/remind/", runs.remind, name="remind"),
-    path("pools/<int:pool_id>/pool.xml", pools.pool_citations, name="pool_citations"),
-    path("pools/<int:pool_id>/contributions.tsv", pools.pool_contributions, name="pool_contributions"),
-    path("pools/<int:pool_id>/members.tsv", pools.pool_members, name="pool_members"),
-    path(
-        "pools/<int:pool_id>/member-contributions.tsv",
-        pools.pool_member_contributions,
-        name="pool_member_contributions",
-    ),
-    path("pools/<int:pool_id>/record.json", pools.pool_record, name="pool_record"),
-    path("pools/<int:pool_id>/depths/", pools.pool_depths, name="pool_depths"),
-    path("pools/<int:pool_id>/overlap/", pools.pool_overlap, name="pool_overlap"),
-    path("pools/<int:pool_id>/overlap.tsv", pools.pool_overlap_file, name="pool_overlap_file"),
-    path("pools/<int:pool_id>/topics/<path:code>/", pools.pool_topic, name="pool_topic"),
-    path("pools/<int:pool_id>/entries/<int:entry_id>/", pools.pool_entry, name="pool_entry"),
+    path("tracks/<slug:slug>/", include(track_urls)),
+    path("runs/<int:run_id>/", include(run_urls)),
+    path("pools/<int:pool_id>/", include(pool_urls)),
 ]
 
 register(

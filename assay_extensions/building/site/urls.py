@@ -1,20 +1,25 @@
-from django.urls import path
+from django.urls import include, path
 
 from assay_extensions.building.site.builds import views as builds
 from assay_extensions.building.site.leaks import views as leaks
-from corpus.urls import COLLECTION
 from web.slots import fill
 
 app_name = "building"
+build_urls = [
+    path("", builds.build, name="build"),
+    path("again/", builds.change_build, name="change_build"),
+    path("delete/", builds.delete_build, name="delete_build"),
+    path("<str:name>", builds.build_file, name="build_file"),
+]
+leak_urls = [
+    path("", leaks.leaks, name="leaks"),
+    path("accept/", leaks.accept_leaks, name="accept_leaks"),
+    path("leaks.tsv", leaks.leaks_tsv, name="leaks_tsv"),
+]
 urlpatterns = [
     path("builds/new/", builds.start_build, name="start_build"),
-    path(f"{COLLECTION}/build/", builds.build, name="build"),
-    path(f"{COLLECTION}/build/again/", builds.change_build, name="change_build"),
-    path(f"{COLLECTION}/build/delete/", builds.delete_build, name="delete_build"),
-    path(f"{COLLECTION}/build/<str:name>", builds.build_file, name="build_file"),
-    path("tracks/<slug:slug>/leaks/", leaks.leaks, name="leaks"),
-    path("tracks/<slug:slug>/leaks/accept/", leaks.accept_leaks, name="accept_leaks"),
-    path("tracks/<slug:slug>/leaks/leaks.tsv", leaks.leaks_tsv, name="leaks_tsv"),
+    path("collections/<slug:slug>/build/", include(build_urls)),
+    path("tracks/<slug:slug>/leaks/", include(leak_urls)),
 ]
 
 fill("topics-menu", "building/_leaks_link.html")
