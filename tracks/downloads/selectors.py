@@ -1,11 +1,11 @@
 """The downloads of a track that a user gets, the page of them, and the log of downloads."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
@@ -18,7 +18,7 @@ from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
 from tracks.markdown import plain_html
 from tracks.models import Download, Fetch, Track
-from tracks.tracks.selectors import released_to, says_before
+from tracks.tracks.selectors import parts_for, says_before
 from web import times
 from web.confirmation import Check
 
@@ -76,10 +76,9 @@ class DownloadsPage:
 
 def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
     """The page of downloads for a user. The number of queries does not grow with the files."""
-    released = released_to(user, track)
-    rows = _rows(track, released)
-    kinds = _kinds_in(rows)
-    items = list(_items(user, track, released, rows))
+    parts = parts_for(user, track)
+    rows, kinds = _rows(parts), _kinds_in(parts)
+    items = list(_items(user, track, parts))
     text = rows["instructions"].text if "instructions" in rows and "instructions" in kinds else ""
     organizes, now = oversees(user, track.pk), times.now()
     sections = [_section(kind, items, rows, organizes=organizes, now=now) for kind in Download.Kind]
@@ -101,12 +100,11 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
 
 def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
     """The items that a user gets, in the order of the page; organizers see all."""
-    released = released_to(user, track)
-    return _items(user, track, released, _rows(track, released))
+    return _items(user, track, parts_for(user, track))
 
 
-def _items(user: AnyUser, track: Track, released: Q, rows: Mapping[str, Download]) -> Iterator[Item]:
-    kinds = _kinds_in(rows)
+def _items(user: AnyUser, track: Track, parts: Sequence[Any]) -> Iterator[Item]:
+    rows, kinds = _rows(parts), _kinds_in(parts)
     if "instructions" in kinds and rows["instructions"].text:
         text = rows["instructions"].text.encode()
         yield Item.generated(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
@@ -123,15 +121,14 @@ def _items(user: AnyUser, track: Track, released: Q, rows: Mapping[str, Download
         yield from topic_files(track)
     if Download.Kind.SAMPLE_RUN in kinds:
         yield from sample_runs(track)
-    for row in _attached_parts(released):
+    for row in _attached_parts(parts):
         yield _attached_item(row, track)
 
 
 def offers(user: AnyUser, track: Track) -> list[Offer]:
     """The parts that a user gets, for a page that only mentions the downloads. Three queries."""
-    released = released_to(user, track)
-    rows = _rows(track, released)
-    kinds = _kinds_in(rows)
+    parts = parts_for(user, track)
+    rows, kinds = _rows(parts), _kinds_in(parts)
     about = {Download.Kind.TOPICS: gettext_noop("in several formats")}
     if track.protocol.parsed.takes_runs:
         about[Download.Kind.SAMPLE_RUN] = gettext_noop("a run in the right format")
@@ -142,7 +139,7 @@ def offers(user: AnyUser, track: Track) -> list[Offer]:
     ]
     attached = [
         Offer(row.name, _about(row, track), row.n_bytes, row.get_audience_display(), row.name, row.url)
-        for row in _attached_parts(released)[:SHOWN_OFFERS]
+        for row in _attached_parts(parts)[:SHOWN_OFFERS]
     ]
     return [*made, *attached] if attached or track.topics.exists() else []
 
@@ -156,7 +153,8 @@ def _about(row: Download, track: Track) -> str:
 
 def item_named(user: AnyUser, track: Track, name: str) -> Item | None:
     """The file of a name that a user gets. An attached file costs no work for the others."""
-    row = _attached_parts(released_to(user, track)).filter(name=name, url="").first()
+    attached = _attached_parts(parts_for(user, track))
+    row = next((row for row in attached if row.name == name and not row.url), None)
     if row is not None:
         return _attached_item(row, track)
     return next((item for item in items_for(user, track) if item.is_file and item.name == name), None)
@@ -239,20 +237,19 @@ def terms_of(row: Download, now: datetime) -> Terms:
     return Terms(row.key, f"for {row.get_audience_display()} {start}", is_open)
 
 
-def _rows(track: Track, released: Q) -> dict[str, Download]:
-    """The rows of the kinds that have one at most, and whether the user gets them. One query."""
-    is_released = ExpressionWrapper(released, BooleanField())
-    rows = track.downloads.filter(kind__in=SINGLE).annotate(is_released=is_released)
-    return {row.kind: row for row in rows}
+def _rows(parts: Iterable[Download]) -> dict[str, Download]:
+    """The rows of the kinds that have one at most."""
+    return {part.kind: part for part in parts if part.kind in SINGLE}
 
 
-def _kinds_in(rows: Mapping[str, Any]) -> set[str]:
+def _kinds_in(parts: Iterable[Any]) -> set[str]:
     """The kinds with one row at most that the user gets."""
+    rows: dict[str, Any] = _rows(parts)
     return {kind for kind in SINGLE if (rows[kind].is_released if kind in rows else kind in MADE)}
 
 
-def _attached_parts(released: Q) -> QuerySet[Download]:
-    return Download.objects.filter(released).exclude(kind__in=SINGLE)
+def _attached_parts(parts: Iterable[Any]) -> list[Download]:
+    return [part for part in parts if part.is_released and part.kind not in SINGLE]
 
 
 def _attached_item(row: Download, track: Track) -> Item:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -204,7 +203,7 @@ class Topics(Endpoints):
         """Read a topic."""
         user = user_of(request)
         track = track_of(request, slug)
-        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        topic = selectors.topic_or_404(user, track, code)
         [visible] = selectors.hide_fields(user, track, [topic])
         return visible
 
@@ -213,7 +212,7 @@ class Topics(Endpoints):
         """Delete a topic of a draft."""
         user = person_of(request)
         track = track_of(request, slug)
-        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        topic = selectors.topic_or_404(user, track, code)
         services.delete(topic=topic, by=user)
 
     @patch(*TOPIC, TopicSerializer, takes=TopicChangeSerializer, who=[Organizer])
@@ -225,7 +224,7 @@ class Topics(Endpoints):
         """
         user = person_of(request)
         track = track_of(request, slug)
-        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        topic = selectors.topic_or_404(user, track, code)
         return services.edit(topic=topic, by=user, **self.validated(request))
 
 

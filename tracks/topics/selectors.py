@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
+from django.http import Http404
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser, oversees
@@ -18,7 +19,7 @@ from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Download, Topic, TopicCorrection, Track
-from tracks.tracks.selectors import released_to
+from tracks.tracks.selectors import parts_for
 from web.statements import Prepared
 
 LONG = ("body", "narrative", "scenario", "criteria", "subtopics")
@@ -98,28 +99,44 @@ class TopicPage:
     corrections: list[TopicCorrection]  # for those who oversee the track
 
 
+def sees_topics(user: AnyUser, track: Track) -> bool:
+    """Return whether a user may see the topics of a track: before their release, only those who work on it."""
+    return oversees(user, track.pk) or is_assessor(user, track) or are_topics_released(user, track)
+
+
 def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:
     """The topics of a track that a user may see: none before their release."""
-    if oversees(user, track.pk) or is_assessor(user, track) or are_topics_released(user, track):
-        return track.topics.all()
-    return track.topics.none()
+    return track.topics.all() if sees_topics(user, track) else track.topics.none()
 
 
 _TOPICS = Prepared(lambda track: Topic.objects.filter(track=track))
 _TITLES = Prepared(lambda track: Topic.objects.filter(track=track).defer(*LONG))
 _CODES = Prepared(lambda track: Topic.objects.filter(track=track).only("code"))
+_TOPIC = Prepared(lambda track, code: Topic.objects.filter(track=track, code=code))
 _CORRECTIONS = Prepared(lambda topic: TopicCorrection.objects.filter(topic=topic).select_related("by"))
 
 
 def topics_of(user: AnyUser, track: Track, *, with_texts: bool = True) -> list[Topic]:
-    """The topics of `topics_for`, perhaps without their long texts. Overseers get them without the work of the ORM."""
-    if not oversees(user, track.pk):
-        seen = topics_for(user, track)
-        return list(seen if with_texts else seen.defer(*LONG))
+    """The topics of `topics_for`, perhaps without their long texts, without the work of the ORM."""
+    if not sees_topics(user, track):
+        return []
     topics = (_TOPICS if with_texts else _TITLES)(track=track.pk)
     for topic in topics:
         topic.track = track
     return topics
+
+
+def topic_or_404(user: AnyUser, track: Track, code: str) -> Topic:
+    """A topic that a user may see.
+
+    Raises:
+        Http404: It does not exist, or the user may not see it.
+    """
+    topic = _TOPIC.first(track=track.pk, code=code) if sees_topics(user, track) else None
+    if topic is None:
+        raise Http404("No topic matches.")
+    topic.track = track
+    return topic
 
 
 def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
@@ -166,8 +183,8 @@ def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
 
 def are_topics_released(user: AnyUser, track: Track) -> bool:
     """Return whether a user who sees the track may see its topics; without a row about them, yes. Two queries."""
-    rows = Download.objects.filter(track=track, kind=Download.Kind.TOPICS)
-    return not rows.exists() or rows.filter(released_to(user, track)).exists()
+    about_topics = [part for part in parts_for(user, track) if part.kind == Download.Kind.TOPICS]
+    return not about_topics or any(part.is_released for part in about_topics)
 
 
 def topics_by_code(user: AnyUser, track: Track) -> dict[str, Topic]:

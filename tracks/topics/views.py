@@ -5,7 +5,7 @@ from functools import partial
 from django.contrib import messages
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -85,7 +85,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
 def topic_page(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
     track = track_or_404(request.user, slug)
-    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    topic = selectors.topic_or_404(request.user, track, code)
     return render(
         request, "tracks/topics/topic.html", context_of(selectors.topic_page(request.user, track, topic))
     )
@@ -95,7 +95,7 @@ def topic_page(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Edit a topic: all of it in a draft, otherwise its scenario, criteria and labels. Organizers only."""
     track = track_or_404(request.user, slug)
-    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    topic = selectors.topic_or_404(request.user, track, code)
     form = form_for(topic)(request.POST or None, topic=topic)
     if form.is_valid() and not _is_preview(request):
         with refusals_in(form):
@@ -132,7 +132,7 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def correct(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Correct the text of a topic of an opened track, with a reason. Organizers only."""
     track = track_or_404(request.user, slug)
-    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    topic = selectors.topic_or_404(request.user, track, code)
     form = CorrectionForm(request.POST or None, initial=model_to_dict(topic, services.CORRECTABLE))
     page = Confirmation(
         act=f"Correct topic {topic}",
@@ -161,7 +161,7 @@ def correct(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
 def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Ask, then delete a topic of a draft. Organizers only."""
     track = track_or_404(request.user, slug)
-    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    topic = selectors.topic_or_404(request.user, track, code)
     back = reverse("tracks:topic", args=[slug, code])
     page = deletion(topic, "topic", lambda: services.check_deletion(topic), back=back)
     if not page.is_given(request):
