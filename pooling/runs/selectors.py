@@ -465,7 +465,7 @@ def run_page(user: User, run: Run) -> RunPage:
     may_submit, organizes = may_submit_for(user, run.team), user.organizes(run.track_id)
     changes = list(run.changes.select_related("by"))
     disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
-    in_pools = [in_pool for _, in_pool in pooled(Run.objects.filter(pk=run.pk))]
+    in_pools = [in_pool for _, in_pool in pooled([run.pk])]
     return RunPage(
         track=run.track,
         run=run,
@@ -527,11 +527,22 @@ def _lines(run: Run, fields: Mapping[str, str]) -> Iterator[bytes]:
         yield from with_header(Lines(unpack(cast("BinaryIO", file), limits), limits), fields)
 
 
-def pooled(runs: QuerySet[Run]) -> list[tuple[int, PooledTo]]:
+_IN_POOLS = Prepared(
+    lambda runs: (
+        PoolRun.objects.filter(is_among("run", runs), pool__status=Pool.Status.READY, depth__gt=0)
+        .select_related("pool")
+        .only("run", "depth", "pool__name")
+        .order_by("pool_id")
+    )
+)
+
+
+def pooled(runs: Sequence[int]) -> list[tuple[int, PooledTo]]:
     """The finished pools that contain some runs, each with the id of the run, oldest first. One query."""
-    in_pools = PoolRun.objects.filter(run__in=runs.order_by(), pool__status=Pool.Status.READY, depth__gt=0)
-    rows = in_pools.order_by("pool_id").values_list("run_id", "pool__name", "depth")
-    return [(run_id, PooledTo(name, None if k == EVERY_RANK else k)) for run_id, name, k in rows]
+    return [
+        (row.run_id, PooledTo(row.pool.name, None if row.depth == EVERY_RANK else row.depth))
+        for row in _IN_POOLS(runs=runs)
+    ]
 
 
 def others_of(run: Run) -> QuerySet[Run]:
@@ -611,14 +622,14 @@ _OF_TEAMS = Prepared(
 def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[TeamRunsPage]:
     """The pages of the runs of some teams of a track. The number of queries does not grow with teams or runs."""
     rules, of_kinds = track.protocol.parsed.runs, acceptances_for(user, track)
-    pools: defaultdict[int, list[PooledTo]] = defaultdict(list)
-    for run_id, in_pool in pooled(Run.objects.filter(team__in=teams)):
-        pools[run_id].append(in_pool)
     runs: defaultdict[int, list[Run]] = defaultdict(list)
     by_id = {team.pk: team for team in teams}
     for run in _OF_TEAMS(teams=list(by_id)):
         run.track, run.team = track, by_id[run.team_id]
         runs[run.team_id].append(run)
+    pools: defaultdict[int, list[PooledTo]] = defaultdict(list)
+    for run_id, in_pool in pooled([run.pk for listed in runs.values() for run in listed]):
+        pools[run_id].append(in_pool)
     if rules.documents:
         prefetch_related_objects(teams, "files")
     submitting = set(

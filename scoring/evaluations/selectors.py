@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
 from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, overseen_by
@@ -26,7 +26,9 @@ from pooling.runs.names import Names, names_for
 from scoring.errors import LeaderboardRefused
 from scoring.evaluations.stored_runs import columns_of
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.selectors import LeaderboardPage, leaderboards_for, shared_page, titled
+from scoring.selectors import LeaderboardPage, leaderboards_for, seen_by, shared_page, titled
+from tracks.models import Organizer
+from web.statements import Prepared, is_among
 
 OF_FAMILY = (
     "judge's family"  # column: whether a run declares a model of the family of the machine that judged
@@ -39,15 +41,18 @@ ByTopic = dict[str, dict[int, float]]  # topic -> evaluation -> value
 
 def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
     """Evaluations whose values by topic the user may see."""
-    evaluations = Evaluation.objects.select_related(
-        "leaderboard__track__protocol", "leaderboard__qrels__machine", "run__team"
-    )
-    evaluations = evaluations.defer("run__report", "leaderboard__qrels__report")
     may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
     if isinstance(user, User):
         may_see |= Q(run__team__in=Team.objects.filter(members=user))
     may_see |= Q(leaderboard__track__in=overseen_by(user))
-    return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
+    return _evaluations().filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
+
+
+def _evaluations() -> QuerySet[Evaluation]:
+    evaluations = Evaluation.objects.select_related(
+        "leaderboard__track__protocol", "leaderboard__qrels__machine", "run__team"
+    )
+    return evaluations.defer("run__report", "leaderboard__qrels__report")
 
 
 def named(names: Names, evaluations: Iterable[Evaluation]) -> list[Evaluation]:
@@ -423,19 +428,29 @@ class BoardScores(NamedTuple):
     runs: list[ScoredRun]
 
 
+def _scored(user: Any, runs: Value) -> QuerySet[Evaluation]:
+    """As `evaluations_for`, of some runs on finished leaderboards, newest first."""
+    may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
+    may_see |= Q(run__team__in=Team.objects.filter(members=user).order_by().values("pk"))
+    may_see |= Q(leaderboard__track__in=Organizer.objects.filter(user=user).order_by().values("track"))
+    evaluations = _evaluations().filter(may_see, is_among("run", runs)).defer("curves")
+    finished = seen_by(user).filter(status=Leaderboard.Status.READY).order_by().values("pk")
+    return evaluations.filter(leaderboard__in=finished).order_by("-leaderboard", "run__priority", "run")
+
+
+_SCORED = Prepared(_scored)
+_MEANS = Prepared(lambda evaluations: Score.objects.filter(is_among("evaluation", evaluations), topic=ALL))
+
+
 def scores_of(user: AnyUser, runs: QuerySet[Run]) -> list[BoardScores]:
-    """The scores of runs by leaderboard, newest first. Two queries."""
-    evaluations = evaluations_for(user).filter(
-        run__in=runs.order_by(), leaderboard__status=Leaderboard.Status.READY
-    )
-    newest_first = evaluations.defer("run__report", "curves").order_by("-leaderboard", "run__priority", "run")
+    """The scores of runs by leaderboard, newest first. Three queries."""
+    newest_first = _SCORED(user=user.pk, runs=list(runs.order_by().values_list("pk", flat=True)))
     ordered = sorted(
         newest_first, key=lambda evaluation: (-evaluation.leaderboard_id, not evaluation.run.is_submitted)
     )
     means: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    scores = Score.objects.filter(evaluation__in=[evaluation.pk for evaluation in ordered], topic=ALL)
-    for pk, measure, value in scores.values_list("evaluation_id", "measure", "value"):
-        means[pk][measure] = value
+    for mean in _MEANS(evaluations=[evaluation.pk for evaluation in ordered]):
+        means[mean.evaluation_id][mean.measure] = mean.value
     boards: dict[int, BoardScores] = {}
     for evaluation in ordered:
         board = evaluation.leaderboard

@@ -27,11 +27,11 @@ from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels import topic_previews
 from scoring.qrels.frozen import NOTHING, grade_pool
-from scoring.selectors import boards_of, leaderboards_for
+from scoring.selectors import boards_of, leaderboards_for, seen_by
 from tracks.models import Machine, Track
 from web.confirmation import Check, with_remarks
 from web.pages import counted
-from web.statements import Prepared
+from web.statements import Prepared, Statement
 
 CHUNK = 5_000
 SHORT_NAMED = 20  # units with too few judgments
@@ -123,33 +123,40 @@ def qrels_columns(qrels: Qrels) -> QrelsColumns:
     return with_parts(columns, kind, [parts.get(document, b"") for document in documents(columns)])
 
 
-_NEWEST = Prepared(lambda track: _newest_of_people(_versions().filter(track=track, archived_at=None))[:1])
+def _newest_of_people(track: Any) -> QuerySet[Qrels]:
+    versions = Qrels.objects.filter(track=track, machine=None, archived_at=None).select_related("protocol")
+    whole = versions.exclude(report__has_key="part_of").only("version", "protocol").order_by("-pk")
+    return whole.annotate(left_out_topics=F("report__left_out_topics"), dropped_topics=F("report__dropped"))
+
+
+_NEWEST = Prepared(_newest_of_people)
+_NEWEST_SEEN = Prepared(
+    lambda track, user: _newest_of_people(track).filter(
+        pk__in=seen_by(user).filter(track=track).order_by().values("qrels")
+    )
+)
 
 
 def newest_of_people(user: AnyUser, track: Track) -> Qrels | None:
     """The newest qrels that the user may see, with their protocol. Those of groups, splits and machines do not count.
 
-    One query, which is prepared for those who see everything of the track.
+    One query.
     """
     if oversees(user, track.pk):
         return _NEWEST.first(track=track.pk)
-    return _newest_of_people(qrels_of(user, track)).first()
+    return _NEWEST_SEEN.first(track=track.pk, user=user.pk)
 
 
-def _newest_of_people(versions: QuerySet[Qrels]) -> QuerySet[Qrels]:
-    whole = versions.filter(machine=None).exclude(report__has_key="part_of").order_by("-pk")
-    shown = whole.select_related(None).select_related("protocol").only("version", "protocol")
-    return shown.annotate(left_out_topics=F("report__left_out_topics"), dropped_topics=F("report__dropped"))
+_UNITS = Statement(
+    "SELECT topic, count(*) FILTER (WHERE grade >= 0), count(*) FILTER (WHERE grade >= %(relevant_from)s)"
+    " FROM scoring_qrelsentry WHERE qrels_id = %(qrels)s GROUP BY topic"
+)
 
 
 def units_by_topic(qrels: Qrels, relevant_from: int) -> dict[str, tuple[int, int]]:
     """The numbers of judged and of relevant units, by topic. One query."""
-    entries = QrelsEntry.objects.filter(qrels=qrels).order_by().values("topic")
-    rows = entries.annotate(
-        judged=Count("pk", filter=Q(grade__gte=0)),
-        relevant=Count("pk", filter=Q(grade__gte=max(relevant_from, 0))),
-    )
-    return {topic: (judged, n) for topic, judged, n in rows.values_list("topic", "judged", "relevant")}
+    rows = _UNITS.rows(qrels=qrels.pk, relevant_from=max(relevant_from, 0))
+    return {topic: (n_judged, n_relevant) for topic, n_judged, n_relevant in rows}
 
 
 def grades_by_topic(qrels: Qrels) -> dict[str, dict[int, int]]:
