@@ -13,8 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser
-from accounts.audit.selectors import events
-from accounts.models import User
+from accounts.models import Event, User
 from assay.protocols.description import facts
 from assay.protocols.schema import Protocol, RunRules
 from assay.tables.paper import escape
@@ -71,6 +70,11 @@ class PublicPage:
     is_preview: bool
 
     @property
+    def n_topics(self) -> int:
+        track: Any = self.listed.track
+        return int(track.n_topics)
+
+    @property
     def may_submit(self) -> bool:
         return any(team.is_accepting_runs and team.may_submit for team in self.teams)
 
@@ -86,8 +90,7 @@ class PublicPage:
 
         The third is the number of those in the result, if some are not.
         """
-        track: Any = self.listed.track
-        numbers = [(gettext_noop("Topics"), track.n_topics)]
+        numbers = [(gettext_noop("Topics"), self.n_topics)]
         if self.protocol.takes_runs:
             numbers += [
                 (gettext_noop("Teams"), self.listed.counts.teams),
@@ -99,7 +102,8 @@ class PublicPage:
         ]
         if self.result is not None:
             counts.append((gettext_noop("Judged units"), self.result.board.qrels.n_judged, None))
-        if track.collection is not None and (n_documents := documents_in(track.collection)):
+        collection = self.track.collection
+        if collection is not None and (n_documents := documents_in(collection)):
             counts.append((gettext_noop("Documents"), n_documents, None))
         return counts[:4]
 
@@ -124,6 +128,22 @@ class PublicPage:
     def is_visitor(self) -> bool:
         """Return whether the reader has no place in the track yet."""
         return not self.teams and self.work is None
+
+
+@dataclass(frozen=True)
+class WayIn:
+    """What `_how_to_take_part.html` shows of a track, for a page that shows nothing else of it."""
+
+    protocol: Protocol
+    n_topics: int
+    contents: list[str]
+    kinds: list[str]
+
+
+def way_in(track: Track) -> WayIn:
+    """The way of a newcomer into a track. One query."""
+    protocol = track.protocol.parsed
+    return WayIn(protocol, track.topics.count(), _contents(track), _kinds(protocol.runs))
 
 
 @dataclass(frozen=True)
@@ -155,7 +175,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         listed=listed,
         lead=SafeString(lead.removeprefix("<p>").removesuffix("</p>")),
         rest=SafeString(rest.strip()),
-        contents=counts_in_words(track.collection.counts)[:NAMED_COUNTS] if track.collection else [],
+        contents=_contents(track),
         dates=dates,
         offers=[*offers(user, track), *_offered_qrels(result)],
         may_fetch=has_accepted(user, track),
@@ -171,6 +191,10 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         takes_requests=takes_requests(track),
         is_preview=is_preview,
     )
+
+
+def _contents(track: Track) -> list[str]:
+    return counts_in_words(track.collection.counts)[:NAMED_COUNTS] if track.collection else []
 
 
 def _facts(protocol: Protocol) -> list[tuple[str, str]]:
@@ -227,12 +251,15 @@ def _offered_qrels(result: Summary | None) -> list[Offer]:
     return [Offer("", description, None, audience.label, "Qrels", qrels.get_absolute_url())]
 
 
+_CLOSINGS = Prepared(lambda track: Event.objects.filter(track_id=track, action="track.closed").only("at")[:1])
+
+
 def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime]:
     """The instants at which the track was closed by hand, its judging ended, and its results were released."""
     track, moments = listed.track, dict[str, datetime | None]()
     if track.status == Track.Status.CLOSED:
         if not track.is_closed_by_deadline:
-            closed = events(track.pk).filter(action="track.closed").first()
+            closed = _CLOSINGS.first(track=track.pk)
             moments[gettext("Runs closed")] = closed.at if closed else None
         if not track.is_judging:  # type: ignore[attr-defined]
             main = Batch.objects.filter(pool__track=track, kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)
@@ -255,11 +282,18 @@ def _is_outdated(date: Date, happened: Mapping[str, datetime], now: datetime) ->
     )
 
 
+_ORGANIZERS = Prepared(
+    lambda track: (
+        User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False, is_active=True)
+        .only("last_name", "first_name")
+        .order_by("last_name", "first_name")
+    )
+)
+
+
 def _organizers(track: Track) -> list[str]:
     """The names of the organizers who have entered one; a login is no name."""
-    users = User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False, is_active=True)
-    names = ("last_name", "first_name")
-    return [name for user in users.only(*names).order_by(*names) if (name := user.get_full_name())]
+    return [name for user in _ORGANIZERS(track=track.pk) if (name := user.get_full_name())]
 
 
 def _work(user: AnyUser, track: Track) -> Work:

@@ -26,7 +26,7 @@ from assessment.models import Batch
 from config.chairs import is_chair, is_refused
 from home.landing import state_of
 from home.languages import SOURCE, words_of_scripts
-from home.public import PublicPage, public_page
+from home.public import PublicPage, public_page, way_in
 from home.track_home import track_home
 from jobs.models import Job
 from jobs.selectors import may_control
@@ -60,6 +60,7 @@ register.filter("label_title", label_title)
 register.filter("hours", hours)
 register.filter("file_size", size)
 register.filter("next_closing", next_closing)
+register.simple_tag(way_in)
 
 
 @register.filter("oversees")
