@@ -16,12 +16,20 @@ from rest_framework.request import Request
 
 from accounts import tokens
 from accounts.models import Login, Token, User
-from accounts.selectors import ROLES_OF_ACCOUNT, lacks_second_factor, roles_in
+from accounts.selectors import (
+    JUDGED_OF_ACCOUNT,
+    ROLES_OF_ACCOUNT,
+    judged_in,
+    lacks_second_factor,
+    roles_in,
+)
 from accounts.sessions.services import BEGUN, LOGIN
 from web.api.throttles import count_guess, refuse_guesses
 from web.statements import Prepared
 
-_ACCOUNT = Prepared(lambda pk: User.objects.filter(pk=pk).annotate(role_rows=ROLES_OF_ACCOUNT))
+_ACCOUNT = Prepared(
+    lambda pk: User.objects.filter(pk=pk).annotate(role_rows=ROLES_OF_ACCOUNT, judged_rows=JUDGED_OF_ACCOUNT)
+)
 _SESSION = Prepared(lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now))
 PRECISION = 0.05  # of the time after which a session ends that nobody uses
 MAX_NAME = 150  # characters of a user name
@@ -76,6 +84,7 @@ class SiteBackend(ModelBackend):
         if user is None or not self.user_can_authenticate(user):
             return None
         user.known_roles = roles_in(vars(user)["role_rows"])
+        user.known_judged = judged_in(vars(user)["judged_rows"])
         user.lacks_second_factor = lacks_second_factor(user)
         return user
 

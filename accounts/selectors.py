@@ -18,10 +18,23 @@ ROLES_OF_ACCOUNT = RawSQL(
     (),
 )
 
+# The same with the tracks for which each judges
+JUDGED_OF_ACCOUNT = RawSQL(
+    "(SELECT json_agg(json_build_array(track.id, track.slug)) FROM tracks_assessor assessor"
+    " JOIN tracks_track track ON track.id = assessor.track_id"
+    " WHERE assessor.user_id = accounts_user.id AND assessor.ended_at IS NULL)",
+    (),
+)
+
 
 def roles_in(column: Sequence[Sequence[Any]] | None) -> dict[int, Role]:
     """The roles that `ROLES_OF_ACCOUNT` found, by the id of the track."""
     return {track_id: Role(*role) for track_id, *role in column or ()}
+
+
+def judged_in(column: Sequence[Sequence[Any]] | None) -> set[str | int]:
+    """The ids and the slugs of the tracks that `JUDGED_OF_ACCOUNT` found."""
+    return {name for row in column or () for name in row}
 
 
 def user_named(username: str) -> User | None:

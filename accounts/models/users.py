@@ -109,6 +109,7 @@ class User(AbstractUser):
         pass
 
     known_roles: Mapping[int, Role] | None = None  # of the user of a request, who is asked more than once
+    known_judged: set[str | int] | None = None  # ids and slugs of tracks, of the user of a request too
     lacks_second_factor = False  # of the user of a request: an administrator who must set one up first
 
     @property

@@ -48,9 +48,7 @@ def test_account_lists_all_roles_in_a_known_number_of_queries(
         Team.objects.create(track=other, name="Abacus").members.add(user)
     client.force_login(user)
 
-    with django_assert_num_queries(
-        7
-    ):  # session, user, whether they judge, tracks, teams, former teams, lockouts
+    with django_assert_num_queries(6):  # session, user, tracks, teams, former teams, lockouts
         page = client.get(reverse("account")).content.decode()
 
     assert [f"Track {year}" in page and f"Other {year}" in page for year in (2025, 2026, 2027)] == [True] * 3

@@ -115,7 +115,7 @@ def test_first_page_shows_own_roles_first_in_a_fixed_number_of_queries(
             track = make_track(f"a{n}-{k}", name=f"A {n} {k}")
             team_services.create(track=make_track(f"z{n}-{k}"), name="Owls", members=[user])
             publish(track)
-        with django_assert_num_queries(9):
+        with django_assert_num_queries(7):
             page = client.get("/").content.decode()
 
     assert page.index("You are in team") < page.index("A 2 0")

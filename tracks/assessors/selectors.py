@@ -14,24 +14,26 @@ _JUDGED = Statement(
 
 
 def judged_tracks(user: AnyUser) -> set[str | int]:
-    """The ids and the slugs of the tracks for which the user judges."""
+    """The ids and the slugs of the tracks for which the user judges. They come with the user of a request."""
     if not isinstance(user, User) or not user.is_active:
         return set()
+    if user.known_judged is not None:
+        return user.known_judged
     return {track_id for row in _JUDGED.rows(user=user.pk) for track_id in row}
 
 
 def is_assessor(user: AnyUser, track: Track) -> bool:
-    """Return whether the user judges for the track. One query."""
+    """Return whether the user judges for the track. One query at most."""
     return track.pk in judged_tracks(user)
 
 
 def judges_for(user: User, track: str | int | None) -> bool:
-    """Return whether the user judges for the track with a slug or an id. One query."""
+    """Return whether the user judges for the track with a slug or an id. One query at most."""
     return track in judged_tracks(user)
 
 
 def judges_anywhere(user: AnyUser) -> bool:
-    """Return whether the user judges for any track. One query."""
+    """Return whether the user judges for any track. One query at most."""
     return bool(judged_tracks(user))
 
 

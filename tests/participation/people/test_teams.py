@@ -149,7 +149,7 @@ def test_page_of_a_team_takes_a_fixed_number_of_queries(scene: Scene, django_ass
     for n_members in (2, 6):
         for _ in range(n_members):
             services.add_member(team=scene.ours, user=make_user())
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(10):
             client.get(f"/teams/{scene.ours.pk}/")
 
 
