@@ -132,7 +132,7 @@ class PublicPage:
 
 @dataclass(frozen=True)
 class WayIn:
-    """What `_how_to_take_part.html` shows of a track, for a page that shows nothing else of it."""
+    """The facts in `_how_to_take_part.html`, for a page that shows nothing else of a track."""
 
     protocol: Protocol
     n_topics: int
