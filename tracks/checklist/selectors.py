@@ -48,6 +48,16 @@ class Next(NamedTuple):
         )
 
     @property
+    def sentence(self) -> str:
+        """Its line: why somebody takes it, as its button has the text, or the state if nobody needs to act."""
+        return self.detail or self.text if self.kind in {Kind.REPAIR, Kind.DO} else self.text
+
+    @property
+    def also(self) -> str:
+        """The labels of the other points that its phase recommends."""
+        return ", ".join(point.label for point in self.skips[1:])
+
+    @property
     def mark(self) -> Point | None:
         """The point that somebody can mark as done, on the page where the step leads."""
         return self.skips[0] if self.skips and self.skips[0].mark else None
@@ -300,8 +310,7 @@ def _to_do(point: Point, phase: PhasePoints) -> Next:
             and not (other.is_done or other.is_optional or other.waits)
         ]
         skips = (point, *others)
-        names = ", ".join(other.label for other in others)
-        detail = f"Recommended: {detail}{f' Also recommended: {names}.' if others else ''}"
+        detail = f"Recommended: {detail}"
     return Next(
         Kind.DO, point.action, detail, point.address, point.is_form, skips, point.meanwhile, point.look
     )

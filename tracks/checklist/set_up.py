@@ -180,7 +180,7 @@ def missing_collection(campaign: Campaign) -> Iterator[Point]:
         else "",
         False,
         action="Choose the collection",
-        detail="runs are checked against its documents. Once the track is open, it cannot change.",
+        detail="runs are checked against the documents of the collection. Once the track is open, it cannot change.",
         look=tuple if track.status != Track.Status.OPEN else lambda: _opened_without_collection(track),
         skip="collection",
     )
@@ -244,7 +244,7 @@ def description(campaign: Campaign) -> Iterator[Point]:
         f"{campaign.address('tracks:edit_track')}?first=description",
         is_written,
         action="Describe the track",
-        detail="visitors and teams read on its page what the task is.",
+        detail="visitors and teams read the description on the page of the track.",
         skip="description",
     )
 

@@ -249,12 +249,14 @@ def test_recommended_points_are_next_until_an_organizer_skips_them(client: Clien
     home, address = track.get_absolute_url(), f"{track.get_absolute_url()}skip/"
 
     before, elsewhere = following(track), client.get(f"{home}topics/").content.decode()
+    asked_first = client.get(home).content.decode()
     client.post(address, {"points": "leaks"})
     after, asked = following(track), client.get(home).content.decode()
     answer = client.post(address, {"points": after.skip_keys, "next": f"{home}topics/"}, follow=True)
 
     assert before[:2] == (Kind.DO, "Check for leaks")
-    assert before.detail.endswith("Also recommended: Data, Description, Guidelines, Deadlines.")
+    assert "Also recommended: Data, Description, Guidelines, Deadlines." in asked_first
+    assert "Also recommended" not in elsewhere
     assert re.search(r'value="leaks">\s*Skip<', elsewhere)
     assert "Skip all" not in elsewhere
     assert re.search(r'value="data description guidelines deadlines">\s*Skip all 4<', asked)
@@ -321,7 +323,7 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     assert seen.redirect_chain == [(agreement.address, 302)]
     assert "Marked as seen: Agreement." in seen.content.decode()
     assert agreement[:2] == (Kind.DO, "Look at the agreement")
-    assert re.search(r">You are here</span>\s*<strong>Look at the agreement<", looked)
+    assert re.search(r">Next, on this page</span>\s*Recommended: it shows how well assessors agree", looked)
     assert ">Mark as seen</button>" in looked
     assert points(track)["Agreement"].state == "seen"
     assert (training.text, training.skip_keys) == ("Plan a training round", "training")
@@ -965,8 +967,7 @@ def test_page_of_another_recommended_point_shows_that_point_as_here(client: Clie
 
     assert following(track).text == "Export the collection"
     line = page.partition('aria-label="Next step"')[2].partition("</section>")[0]
-    assert re.search(r"You are here</span>\s*<strong>Write guidelines</strong>", line)
-    assert "Also recommended: Data, Deadlines." in line
+    assert re.search(r"Next, on this page</span>\s*Recommended: assessors and teams read in them", line)
     assert re.search(r'value="guidelines">\s*Skip<', line)
 
 
@@ -981,15 +982,15 @@ def test_page_of_two_recommended_points_names_the_one_that_was_clicked(client: C
 
     home = client.get(track.get_absolute_url()).content.decode()
     for query, text, key in (
-        ("", "Choose the collection", "collection"),
-        ("?first=collection", "Choose the collection", "collection"),
-        ("?first=description", "Describe the track", "description"),
+        ("", "runs are checked against", "collection"),
+        ("?first=collection", "runs are checked against", "collection"),
+        ("?first=description", "visitors and teams read the description", "description"),
     ):
         response = client.get(f"{edit}{query}")
         page = response.content.decode()
 
         line = page.partition('aria-label="Next step"')[2].partition("</section>")[0]
-        assert re.search(rf"You are here</span>\s*<strong>{text}</strong>", line)
+        assert re.search(rf"Next, on this page</span>\s*Recommended: {text}", line)
         assert re.search(rf'value="{key}">\s*Skip<', line)
         assert re.search(r'btn-primary">\s*Save track</button>', page)
         assert next(iter(response.context["form"].fields)) == (key if query else "name")
@@ -1008,7 +1009,7 @@ def test_no_page_links_to_itself_as_the_next_step() -> None:
     )
 
     assert re.search(
-        r'aria-label="Next step">\s*<p>\s*<span class="over">You are here</span>\s*<strong>Add people</strong>',
+        r'aria-label="Next step">\s*<p>\s*<span class="over">Next, on this page</span>\s*Each topic needs',
         there,
     )
     assert f'href="{address}">Add people…</a>' in elsewhere
