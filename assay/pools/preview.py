@@ -1,10 +1,10 @@
 """The cost of a pool before it is built: its size at every depth, by topic, and the hours of judging.
 
-A depth is that of the kind of run that the protocol pools deepest. The depths of the other kinds are in the
-proportion of the protocol, rounded up: 20 and 10 become 15 and 8 at depth 15. One pass over the runs finds the
-smallest depth at which each unit is pooled. For near-duplicates this is exact if all kinds have the same depth. For
-`round-robin-until`, a depth is the last rank that is taken from every run, and no topic is taken further than the
-target of the protocol.
+A depth is that of the kind of run that is pooled deepest. The depths of the other kinds are in the proportion of the
+protocol, or of the depths that are asked for, rounded up: 20 and 10 become 15 and 8 at depth 15. One pass over the runs
+finds the smallest depth at which each unit is pooled. For near-duplicates this is exact if all kinds have the same
+depth. For `round-robin-until`, a depth is the last rank that is taken from every run, and no topic is taken further
+than the target of the protocol.
 
 The default times per judgment are the published ones: 83.3 s for an answer, 39.5 s for a formula.
 """
@@ -29,7 +29,9 @@ from assay.pools.strategies import (
     are_among,
     check_passages,
     coded_runs,
+    depths_of,
     has_members,
+    with_depth,
 )
 from assay.protocols.pair_rules import figures_of
 from assay.protocols.schema import PairRules, Protocol
@@ -47,7 +49,7 @@ class Preview:
     Args:
         topics: (t,) codes, sorted by bytes.
         sizes: (depths, t) units of each topic at depth i + 1.
-        depths: the protocol's depth of each kind of run that is pooled; empty if it has none.
+        depths: the depth of each kind of run that is pooled, of the protocol or as asked; empty if it has none.
         judges: mean number of judgments per unit.
     """
 
@@ -99,6 +101,7 @@ def preview_pool(
     inputs: Sequence[PoolInput],
     *,
     protocol: Protocol,
+    depth: Mapping[str, int] | None = None,
     deepest: int | None = None,
     formulas: Formulas | None = None,
     already: ByTopic | None = None,
@@ -107,6 +110,7 @@ def preview_pool(
     """The size of the pool at each depth.
 
     Args:
+        depth: as in `build_pool`. The other depths are in the proportion of these.
         deepest: the last depth; by default the protocol's or 100 if that is more, but not below the last rank of runs.
         formulas, already, nuggets: as in `build_pool`. Answers are pooled whole, so they have one depth.
 
@@ -122,9 +126,9 @@ def preview_pool(
         )
     if rules.pairs is not None and already:
         raise PoolError("the size of a further round depends on the judgments so far: build its pool")
-    of_kinds = protocol.runs.depths
+    of_kinds = with_depth(protocol.runs, depth or {})
     most = max(of_kinds.values(), default=1)
-    shares = [min(protocol.runs.depth_of(run.kind, run.tag, run.pooled_as), most) for run in inputs]
+    shares = [min(share, most) for share in depths_of(inputs, protocol.runs, of_kinds)]
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     if nuggets is not None and protocol.is_of_answers:

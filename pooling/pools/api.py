@@ -181,10 +181,8 @@ class Pools(Endpoints):
             seconds=usual_seconds(track.protocol.parsed),
         )
         require_valid(form)
-        chosen = form.arguments
-        job = services.request_preview(
-            track=track, tops_up=chosen["tops_up"], most=chosen["most"], by=person_of(request)
-        )
+        chosen = {name: form.arguments[name] for name in ("tops_up", "most")}
+        job = services.request_preview(track=track, by=person_of(request), **chosen)
         return accepted(JobSerializer(job).data, job.pk)
 
     @post("tracks/<slug:slug>/pools/visual-ids/", "make_visual_ids", JobSerializer, status=202)

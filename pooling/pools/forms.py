@@ -8,7 +8,7 @@ from zlib import crc32
 from django import forms
 
 from assay.pools.order import MAX_SEED
-from assay.pools.preview import MAX_DEPTH
+from assay.pools.preview import MAX_DEPTH, depth_by_kind
 from pooling.models import Pool
 from pooling.pools import selectors
 from tracks.models import Track
@@ -51,7 +51,6 @@ class PoolForm(StyledForm):
         super().__init__(*args, **kwargs)
         rules, of_runs = track.protocol.parsed.pool, track.protocol.parsed.runs
         self.kinds = list(of_runs.depths)
-        self.deepest = max(self.kinds, key=lambda kind: of_runs.depths[kind], default="")  # as in the preview
         if not self.is_bound:
             tops_up = self.initial.get("tops_up")
             earlier = Pool.objects.filter(track=track, pk=tops_up).first() if tops_up else None
@@ -104,7 +103,10 @@ class PoolForm(StyledForm):
 
 
 class PreviewForm(StyledForm):
-    """The time per judgment, the available hours, the depth to show, and which runs count."""
+    """The time per judgment, the available hours, the depth to show, and which runs count.
+
+    The depth for each kind of run comes from the form of a pool.
+    """
 
     rate = forms.FloatField(
         label="Seconds per judgment",
@@ -133,6 +135,10 @@ class PreviewForm(StyledForm):
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         if not selectors.n_pools(track)[1]:
             del self.fields["tops_up"]
+        self.usual = track.protocol.parsed.runs.depths
+        for kind in self.usual:
+            hidden = forms.HiddenInput()
+            self.fields[f"depth_{kind}"] = forms.IntegerField(required=False, min_value=0, widget=hidden)
 
     @property
     def query(self) -> str:
@@ -145,10 +151,15 @@ class PreviewForm(StyledForm):
     def arguments(self) -> dict[str, Any]:
         """The arguments of `previews.preview_tables`, except the track."""
         data = self.cleaned_data
+        given = {kind: k for kind in self.usual if (k := data[f"depth_{kind}"]) is not None}
+        depths, deepest = {**self.usual, **given}, max(given.values(), default=0)
+        is_usual = 0 < deepest <= max(self.usual.values(), default=0)
+        is_in_proportion = not given or (is_usual and depths == depth_by_kind(self.usual, deepest))
         return {
             "seconds": data["rate"],
             "hours": data["budget"],
-            "depth": data["depth"],
+            "depth": data["depth"] or (max(depths.values()) if given else None),
             "tops_up": data.get("tops_up"),
             "most": data["max_runs_per_team"],
+            "depths": None if is_in_proportion else depths,
         }

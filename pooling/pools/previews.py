@@ -47,11 +47,15 @@ def preview(
     *,
     tops_up: Pool | None = None,
     most: int | None = None,
+    depths: Mapping[str, int] | None = None,
     report: inputs.Report = lambda n, step: None,
 ) -> Preview:
-    """The sizes of a pool at every depth, from at most `most` runs per team. It reads every run, so it is for jobs."""
+    """The sizes of a pool at every depth, from at most `most` runs per team. It reads every run, so it is for jobs.
+
+    `depths` by kind of run replace the protocol's; the other depths are in their proportion.
+    """
     protocol = track.protocol.parsed
-    runs = _runs(track, most)
+    runs = _runs(track, most, depths)
     try:
         check_strategies(protocol)
         nuggets = answers.keys_of(answers.nuggets_of(track, answers.frozen_versions(track)))
@@ -62,6 +66,7 @@ def preview(
         return preview_pool(
             read.inputs,
             protocol=protocol,
+            depth=depths,
             formulas=read.formulas,
             already=read.already,
             nuggets=read.nuggets,
@@ -70,10 +75,10 @@ def preview(
         raise pool_refused(f"{error}.") from error
 
 
-def _runs(track: Track, most: int | None) -> list[Run]:
+def _runs(track: Track, most: int | None, depths: Mapping[str, int] | None) -> list[Run]:
     rules = track.protocol.parsed.runs
-    depths = pooled_depths(track, rules.depths)
-    kept = depths.keys() - set(left_out(rules, depths, most))
+    by_run = pooled_depths(track, depths or rules.depths)
+    kept = by_run.keys() - set(left_out(rules, by_run, most))
     return sorted(kept, key=lambda run: (run.team.name, run.tag, run.pk))
 
 
@@ -85,14 +90,17 @@ _CHANGED = Statement(
 )
 
 
-def key_of(track: Track, tops_up: Pool | None, most: int | None) -> str:
+def key_of(
+    track: Track, tops_up: Pool | None, most: int | None, depths: Mapping[str, int] | None = None
+) -> str:
     """A digest of everything that a preview depends on: runs, protocol, formulas, nuggets and the pool to top up."""
     collection = track.collection_id
     [(changed,)] = _CHANGED.rows(collection=collection, track=track.pk)
     parts = [
         track.pk,
         track.protocol.digest,
-        [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in _runs(track, most)],
+        [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in _runs(track, most, depths)],
+        sorted((depths or {}).items()),
         tops_up.pk if tops_up else None,
         str(changed) if collection else None,
         answers.latest_versions(track),
@@ -100,9 +108,12 @@ def key_of(track: Track, tops_up: Pool | None, most: int | None) -> str:
     return sha256_of(json.dumps(parts).encode())
 
 
-def job_of(track: Track, tops_up: Pool | None, most: int | None) -> Job | None:
+def job_of(
+    track: Track, tops_up: Pool | None, most: int | None, depths: Mapping[str, int] | None = None
+) -> Job | None:
     """The newest job that previews the pool that would be built now; its result is read with `unpacked`."""
-    return Job.objects.filter(kind=KIND, arguments__key=key_of(track, tops_up, most)).order_by("-pk").first()
+    key = key_of(track, tops_up, most, depths)
+    return Job.objects.filter(kind=KIND, arguments__key=key).order_by("-pk").first()
 
 
 def packed(computed: Preview) -> dict[str, Any]:
@@ -164,7 +175,7 @@ def preview_page(track: Track, *, query: str, arguments: Mapping[str, Any] | Non
     page = PreviewPage(track=track, n_runs=runs_to_pool(track).count(), query=query, refusal=refusal)
     if arguments is None or not page.n_runs:
         return page
-    job = job_of(track, arguments["tops_up"], arguments["most"])
+    job = job_of(track, arguments["tops_up"], arguments["most"], arguments["depths"])
     page = replace(page, job=job, tops_up=arguments["tops_up"])
     if job is None:
         return page
@@ -186,13 +197,18 @@ def preview_tables(
     depth: int | None,
     tops_up: Pool | None,
     most: int | None,
+    depths: Mapping[str, int] | None,
 ) -> PreviewTables:
-    """The tables at the given depth; without one, at the depth of the budget or of the protocol."""
+    """The tables at the given depth; without one, at the depth of the budget or of the protocol.
+
+    `depths` are those of `preview`.
+    """
     last = len(sizes.sizes)
     usual = max(sizes.depths.values(), default=0)
     budget = None if hours is None else sizes.deepest_within(hours, seconds)
-    notes = {usual: "the protocol"} | ({budget: "the budget"} if budget else {})
-    if budget and budget == usual:
+    notes = {} if depths else {usual: "the protocol"}
+    notes |= {budget: "the budget"} if budget else {}
+    if budget and budget == usual and not depths:
         notes[usual] = "the protocol, within the budget"
     chosen = min(max(1, depth or budget or usual or last), last)
     others = {"tops_up": tops_up.pk if tops_up else None, "max_runs_per_team": most}

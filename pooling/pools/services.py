@@ -264,8 +264,17 @@ def _lookups(pool: Pool, built: BuiltPool) -> dict[str, rows.DocumentLookup]:
 
 
 @transaction.atomic
-def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = None, by: User) -> Job:
+def request_preview(
+    *,
+    track: Track,
+    tops_up: Pool | None,
+    most: int | None = None,
+    depths: Mapping[str, int] | None = None,
+    by: User,
+) -> Job:
     """Queue the job that previews a pool of the runs submitted so far, of at most `most` runs per team.
+
+    `depths` by kind of run replace the protocol's.
 
     A job that already previews these runs, or has done so, is returned instead.
 
@@ -275,7 +284,7 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
     track = track_services.lock(track.pk)
     if refusal := why_no_preview(track.protocol.parsed):
         raise pool_refused(f"{refusal}.")
-    job = previews.job_of(track, tops_up, most)
+    job = previews.job_of(track, tops_up, most, depths)
     if job is not None and job.state != Job.State.FAILED:
         return job
     return jobs.request(
@@ -285,7 +294,8 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
             "track_id": track.pk,
             "tops_up_id": tops_up.pk if tops_up else None,
             "most": most,
-            "key": previews.key_of(track, tops_up, most),
+            "depths": depths,
+            "key": previews.key_of(track, tops_up, most, depths),
         },
         by=by,
         subject=track,
@@ -294,16 +304,22 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
 
 @jobs.handler(previews.KIND, words=lambda _: "The preview is computed.")
 def compute_preview(
-    progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, key: str, most: int | None
+    progress: jobs.Progress,
+    *,
+    track_id: int,
+    tops_up_id: int | None,
+    key: str,
+    most: int | None,
+    depths: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Compute a preview. Safe to repeat: it writes nothing but the result of the job."""
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
     tops_up = None if tops_up_id is None else Pool.objects.get(pk=tops_up_id)
-    if previews.key_of(track, tops_up, most) != key:
+    if previews.key_of(track, tops_up, most, depths) != key:
         raise pool_refused("The runs or formulas changed after the preview was requested. Compute it again.")
     total = runs_to_pool(track).count() + 2
     report = lambda n, step: progress.update(n, total, step)  # noqa: E731
-    return previews.packed(previews.preview(track, tops_up=tops_up, most=most, report=report))
+    return previews.packed(previews.preview(track, tops_up=tops_up, most=most, depths=depths, report=report))
 
 
 @jobs.handler(RECOUNT)

@@ -45,8 +45,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
-    shown = {**request.GET.dict(), "depth": request.GET.get(f"depth_{form.deepest}", "")}
-    estimate = PreviewForm(shown, track=track, seconds=usual_seconds(track.protocol.parsed))
+    estimate = PreviewForm(request.GET, track=track, seconds=usual_seconds(track.protocol.parsed))
     arguments = estimate.arguments if estimate.is_valid() else None
     context = {
         "track": track,
@@ -74,8 +73,8 @@ def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = track_or_404(request.user, slug)
     form = PreviewForm(request.POST, track=track, seconds=usual_seconds(track.protocol.parsed))
     if form.is_valid():
-        tops_up, most = form.arguments["tops_up"], form.arguments["most"]
-        services.request_preview(track=track, tops_up=tops_up, most=most, by=request.user)
+        chosen = {name: form.arguments[name] for name in ("tops_up", "most", "depths")}
+        services.request_preview(track=track, by=request.user, **chosen)
     page = "pooling:new_pool" if "building" in request.POST else "pooling:preview"
     return redirect(f"{reverse(page, args=[track.slug])}?{form.query}")
 

@@ -249,6 +249,31 @@ def test_form_of_a_pool_counts_its_units_when_it_arrives(scene: Scene, organizer
         assert answered.findtext(".//tr[@aria-current]/th") == depth, "the row of the depth in the form"
 
 
+def test_form_of_a_pool_counts_its_units_with_depths_in_another_proportion(
+    scene: Scene, organizer: Client
+) -> None:
+    submit_run(scene, "a", n=8)
+    submit_run(scene, "b", n=8, first=120, kind="alternate")
+    address, depths = reverse("pooling:new_pool", args=[scene.track.slug]), {"primary": 5, "alternate": 4}
+    entered = {f"depth_{kind}": str(k) for kind, k in depths.items()}
+    compute = reverse("pooling:compute_preview", args=[scene.track.slug])
+
+    for query in ({}, entered):
+        asked = organizer.get(address, query).content.decode()
+        answer = organizer.post(compute, {**query, "building": "1"})
+        jobs.run(Job.objects.filter(kind=previews.KIND).latest("pk").pk)
+    shown = lxml.html.document_fromstring(organizer.get(answer["Location"]).content)
+
+    pool = build(scene, depth=depths)
+    estimate = shown.get_element_by_id("estimate")
+    assert 'hx-trigger="load"' in asked, "no count of other depths is shown"
+    assert pool.statistics["n"] == 27
+    assert " ".join(estimate.text_content().split()).count("As in the form: 27 units, ") == 1
+    [row] = estimate.xpath(".//tr[@aria-current]")
+    assert [each.text_content() for each in row][:2] == ["5", "27"]
+    assert "the protocol" not in estimate.text_content().replace("unless the protocol", "")
+
+
 def test_stored_preview_is_the_computed_one(scene: Scene) -> None:
     submit_run(scene, "a", n=8)
     computed = previews.preview(scene.track)
