@@ -46,9 +46,10 @@ class FilterForm(StyledForm):
 
 
 class EventRow(NamedTuple):
-    """An event and its details in words: pairs of a name and a text."""
+    """An event, its subject, and its details in words: pairs of a name and a text."""
 
     event: Event
+    subject: str
     details: list[tuple[str, str]]
 
 
@@ -63,7 +64,10 @@ class HistoryPage:
 def history_page(track: Track | None, chosen: dict[str, Any], number: object) -> HistoryPage:
     """The events that a filter chooses. Two queries."""
     page: Page[Any] = Paginator(events(track, chosen), PER_PAGE).get_page(number)  # type: ignore[arg-type]
-    page.object_list = [EventRow(event, log.details_of(event)) for event in page.object_list]
+    name = track.name if track else ""
+    page.object_list = [
+        EventRow(event, log.subject_within(event, name), log.details_of(event)) for event in page.object_list
+    ]
     return HistoryPage(track, page)
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from operator import itemgetter
 
 from django.db.models import QuerySet
 from django.utils.timezone import get_current_timezone
@@ -40,11 +41,11 @@ def choices(rows: QuerySet[Event]) -> Choices:
     """Return the people and actions that rows can be filtered by. One query."""
     pairs = list(rows.order_by().values_list("by__username", "action").distinct())
     people = sorted({person for person, _ in pairs if person})
-    actions = sorted({action for _, action in pairs})
+    actions = {action for _, action in pairs}
     nobody = (NOBODY, "command or worker")
     return Choices(
         [*((name, name) for name in people), nobody],
-        [(action, action_in_words(action)) for action in actions],
+        sorted(((action, action_in_words(action)) for action in actions), key=itemgetter(1)),
     )
 
 
@@ -70,6 +71,11 @@ def filtered(
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, get_current_timezone())
+
+
+def subject_within(event: Event, track: str) -> str:
+    """The subject as a page of the track names it: without the name of the track, so that of the track is empty."""
+    return event.subject.removeprefix(track).strip()
 
 
 def details_of(event: Event) -> list[tuple[str, str]]:

@@ -7,6 +7,49 @@ from django.urls import get_script_prefix
 from accounts.models.users import User
 from web.models import JsonField
 
+# Actions whose words are not those of their key, a noun and a participle. The subject follows.
+WORDS = {
+    "archive.requested": "made the archive",
+    "blinding.map-taken": "took the map of the names",
+    "checklist.accepted": "skipped a remark of the checklist",
+    "checklist.marked": "marked a step of the checklist as done",
+    "checklist.skipped": "skipped a step of the checklist",
+    "code.refused": "entered a wrong code",
+    "estimate.requested": "estimated the values",
+    "estimate-sample.requested": "drew the sample",
+    "judge-board.requested": "compared the judges",
+    "labels.imported": "imported labels from",
+    "leaderboard.requested": "scored the runs",
+    "login.failed": "failed to log in",
+    "login.succeeded": "logged in",
+    "machine.judge": "let the judge work",
+    "machine.probes": "probed the judge",
+    "nuggets.segments-chosen": "chose the segments of nuggets",
+    "people.added": "added people",
+    "phase.scored": "scored the phase",
+    "pool.requested": "built the pool",
+    "publication.requested": "started the publication of",
+    "run.answered": "answered questions about the run",
+    "run.metadata-added": "added metadata to the run",
+    "run.models-changed": "changed the models of the run",
+    "run.scored-later": "scored the later run",
+    "run.submitted-for-team": "submitted for its team the run",
+    "session.taken-back": "took back the session",
+    "topics.assigned": "assigned topics of the batch",
+    "topics.imported": "imported topics from",
+}
+# Verbs whose past tense differs from the participle; who requested something started it
+VERBS = {
+    "chosen": "chose",
+    "drawn": "drew",
+    "frozen": "froze",
+    "hidden": "hid",
+    "requested": "started",
+    "shown": "showed",
+    "withdrawn": "withdrew",
+    "written": "wrote",
+}
+
 
 class Event(models.Model):
     """One change that a person or a program made. The database refuses to change or delete it.
@@ -49,7 +92,7 @@ class Event(models.Model):
 
     @property
     def label(self) -> str:
-        """The action in words, such as `pool requested`."""
+        """What the person has done, such as `opened the batch`; the subject follows."""
         return action_in_words(self.action)
 
     @property
@@ -58,5 +101,8 @@ class Event(models.Model):
 
 
 def action_in_words(action: str) -> str:
-    """`batch.opened` as `batch opened`."""
-    return action.replace(".", " ").replace("-", " ")
+    """`batch.opened` as `opened the batch`."""
+    if action in WORDS:
+        return WORDS[action]
+    noun, participle = action.replace("-", " ").split(".")
+    return f"{VERBS.get(participle, participle)} the {noun}"
