@@ -31,6 +31,12 @@ KINDS = {
     Batch.Kind.DUAL: "Second judgments",
     Batch.Kind.ADJUDICATION: "Adjudication",
 }
+GOES_ON = {
+    Batch.Kind.TRAINING: "Training goes on",
+    Batch.Kind.MAIN: "Judging goes on",
+    Batch.Kind.DUAL: "Second judgments go on",
+    Batch.Kind.ADJUDICATION: "Adjudication goes on",
+}
 OF_PEOPLE = ~Q(batch__kind=Batch.Kind.MACHINE)
 UNDER_WAY = OF_PEOPLE & Q(batch__status=Batch.Status.OPEN)
 FEW = 20  # judgments, below which a batch may have hardly any
@@ -355,8 +361,8 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
             skip="",
         )
     # The sentence is that of all open batches, whatever their kind: the next step names it once
-    is_training = all(progress.batch.kind == Batch.Kind.TRAINING for progress in under_way)
-    word = "Training" if is_training else "Judging"
+    kinds = {progress.batch.kind for progress in under_way}
+    goes_on = GOES_ON[Batch.Kind(kinds.pop()) if len(kinds) == 1 else Batch.Kind.MAIN]
     judged = sum(progress.judged for progress in under_way)
     total = sum(progress.total for progress in under_way)
     rates = campaign.once(_rates)
@@ -371,7 +377,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
         details.append("The protocol asks for second judgments. You can plan them now, while people judge.")
     return point._replace(
         state=state,
-        waits=f"{word} goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
+        waits=f"{goes_on}: {judged:,} of {counted(total, 'unit')}{time_left}.",
         detail=" ".join(details),
         meanwhile=meanwhile,
     )

@@ -14,7 +14,7 @@ from accounts.audit import selectors as log
 from accounts.models import Event
 from assay.tables import natural
 from assessment.batches.progress import BatchProgress, hours_each, rates_of
-from assessment.checklist import progress_of_all
+from assessment.checklist import GOES_ON, KINDS, progress_of_all
 from assessment.models import Batch, Judgment
 from participation.teams.selectors import RunCounts
 from pooling.checklist import counts_of, runs_of
@@ -57,10 +57,12 @@ class Judged:
     """The main judging: units judged of all; hours left of all open batches, those of each person if there are
     several, and seconds per unit where they are known.
 
-    `label` names it; before the main judging it is the training.
+    Before and after it, what is open: the training, second judgments or an adjudication. `label` names it, and
+    `goes_on` says that people judge.
     """
 
     label: str
+    goes_on: str
     judged: int
     total: int
     hours: float | None
@@ -73,7 +75,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Home:
-    """The home. `rest` are the problems after the first ones; `days` are the last ten, from `first_day`."""
+    """The home. `rest` are the problems after the first ones; `days` are the last ten, from `first_day`.
+
+    `events` are the last ones, each with its subject as a page of the track names it.
+    """
 
     track: Track
     checklist: Checklist
@@ -87,7 +92,7 @@ class Home:
     n_warned: int
     days: list[DayBar]
     first_day: datetime
-    events: list[Event]
+    events: list[tuple[Event, str]]
 
 
 def track_home(track: Track, page: Checklist) -> Home:
@@ -109,31 +114,36 @@ def track_home(track: Track, page: Checklist) -> Home:
         n_warned=sum(run.n_warnings > 0 for run in page.campaign.rows(runs_of)),
         days=_days(track, now),
         first_day=now - timedelta(days=DAYS - 1),
-        events=list(log.events(track.pk)[:EVENTS]),
+        events=[(event, log.subject_within(event, track.name)) for event in log.events(track.pk)[:EVENTS]],
     )
 
 
 def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
-    """The main batches that are not drafts, together, or else the open ones of the training; None without one."""
+    """The main batches that are not drafts, together, or the open ones of another kind if none of them is open.
+
+    None without one.
+    """
     begun = [row for row in batches if row.batch.status != Batch.Status.DRAFT]
-    main = [row for row in begun if row.batch.kind == Batch.Kind.MAIN]
-    label = "Main judging" if main else "Judged in training"
-    training = (Batch.Kind.TRAINING, Batch.Status.OPEN)
-    main = main or [row for row in begun if (row.batch.kind, row.batch.status) == training]
-    if not main:
-        return None
     of_people = [row for row in begun if row.batch.kind != Batch.Kind.MACHINE]
     opened = [row for row in of_people if row.batch.status == Batch.Status.OPEN]
+    has_main = any(row.batch.kind == Batch.Kind.MAIN for row in begun)
+    kinds = {row.batch.kind for row in opened} - ({Batch.Kind.TRAINING} if has_main else set())
+    is_main = not kinds or Batch.Kind.MAIN in kinds
+    kind = Batch.Kind.MAIN if is_main else next(each for each in KINDS if each in kinds)
+    main = [row for row in (begun if is_main else opened) if row.batch.kind == kind]
+    if not main:
+        return None
     rates = rates_of([row.batch for row in opened])
     hours = [row.total_hours(rates[row.batch.pk]) for row in opened if row.batch.pk in rates]
     topics = _topics(main)
     unfinished = [topic for topic in topics if topic.judged < topic.total]
     shown = topics if len(topics) <= TOPICS else (unfinished or topics)[:TOPICS]
     return Judged(
-        label=label,
+        label=KINDS[kind],
+        goes_on=GOES_ON[kind],
         judged=sum(row.judged for row in main),
         total=sum(row.total for row in main),
-        hours=sum(hours) if hours else None,
+        hours=sum(hours) or None,
         hours_each=hours_each(opened, rates),
         seconds=next((rate.others for rate in rates.values()), None),
         topics=shown,

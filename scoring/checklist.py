@@ -118,7 +118,7 @@ def closing(campaign: Campaign) -> Iterator[Point]:
     """The end of the runs, which pools need, and the release of a leaderboard: a run could be made from its qrels.
 
     By hand it is the next step only if no time is set, a team has a run, and a pool was not built without it; and when
-    the judging is over. If a time is set, it is offered on the last day.
+    the judging is over. If a time is set, it is offered meanwhile, on the last day first.
     """
     if not campaign.protocol.takes_runs:
         return
@@ -126,7 +126,8 @@ def closing(campaign: Campaign) -> Iterator[Point]:
     is_draft, is_open, ends = track.status == Track.Status.DRAFT, closing.is_open, closing.ends
     is_due = is_open and _is_judged(campaign) and CLOSING not in track.skipped
     is_possible = is_open and (is_due or campaign.once(counts_of).runs > 0)
-    close = (("Close for runs…", campaign.address("tracks:close_track")),) if closing.is_last_day else ()
+    close = (("Close for runs…", campaign.address("tracks:close_track")),) if ends else ()
+    announce = announce_opening(campaign) if is_open else ()
     on = f"on {ends}" if ends else "runs can still come in"
     detail = "" if ends else "No deadline is set, so the track stays open until you close it."
     if is_due and not ends:
@@ -143,7 +144,7 @@ def closing(campaign: Campaign) -> Iterator[Point]:
         is_possible=is_possible,
         waits=f"Runs close by themselves {on}." if ends and is_possible else "",
         skip=CLOSING if is_due or (is_open and CLOSING in track.skipped) else "",
-        meanwhile=(*close, *announce_opening(campaign)) if is_open else (),
+        meanwhile=(*close, *announce) if closing.is_last_day else (*announce, *close),
     )
 
 

@@ -92,7 +92,7 @@ class Event(models.Model):
 
     @property
     def label(self) -> str:
-        """What the person has done, such as `opened the batch`; the subject follows."""
+        """The words for what the person has done, such as `opened the batch`; the subject follows."""
         return action_in_words(self.action)
 
     @property

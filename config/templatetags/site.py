@@ -209,13 +209,11 @@ def main_style(context: template.Context, *, is_deed: bool = False, is_only: boo
 
 @register.simple_tag(takes_context=True)
 def main_link(context: template.Context, words: str, address: str, *, is_only: bool = False) -> SafeString:
-    """The main button of a page of a track that leads to another page, in the words of the step if that does too."""
-    if is_refused(address) and not context["may_change"]:
+    """The main button of a page of a track that leads to another page; none if the line of the step has it."""
+    if is_in_line(context, address) or (is_refused(address) and not context["may_change"]):
         return SafeString()
-    step = _step_of(context, context["track"])
-    text = step.button if step and step.is_at(address) else words
     style = main_style(context, is_only=is_only)
-    return format_html('<a class="btn {}" href="{}">{}</a>', style, address, text)
+    return format_html('<a class="btn {}" href="{}">{}</a>', style, address, words)
 
 
 @register.simple_tag(takes_context=True)

@@ -87,7 +87,9 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
     shown = [job for job in recent[:3] if job.state != Job.State.DONE] if organizes else []
     return DownloadsPage(
         track=track,
-        sections=[section for section in sections if section.items or section.terms],
+        sections=sorted(
+            (section for section in sections if section.items or section.terms), key=_is_released
+        ),
         instructions=mark_safe(plain_html(text)),  # noqa: S308  sanitized
         may_fetch=has_accepted(user, track),
         has_files=any(item.is_file for item in items),
@@ -96,6 +98,11 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
         jobs=shown,
         is_working=any(job.state in Job.UNFINISHED for job in shown),
     )
+
+
+def _is_released(section: Section) -> bool:
+    """Return whether nothing in a section waits for its release: what somebody has just made comes first."""
+    return not any(terms and terms.is_hidden for _, terms in section.items)
 
 
 def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
