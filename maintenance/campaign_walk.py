@@ -165,7 +165,7 @@ def create_track(organizer: Organizer, files: Files, name: str, protocol: str, c
     organizer.type(text=files.people)
     organizer.press("Check the list")
     organizer.press(f"Add {files.n_people} people, with {files.n_people} new accounts")
-    organizer.next("Send the links", button="Mark as sent")
+    organizer.next("Mark as sent", button="Mark as sent")
     organizer.follow("Home")
     organizer.press("Skip all 5")
     organizer.next("Open for runs")
