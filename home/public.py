@@ -52,7 +52,7 @@ class PublicPage:
     protocol: Protocol
     listed: ListedTrack
     lead: SafeString
-    rest: SafeString
+    about: SafeString
     contents: list[str]
     dates: list[Date]
     offers: list[Offer]
@@ -121,7 +121,7 @@ class PublicPage:
     @property
     def has_math(self) -> bool:
         return any(
-            "math-container" in html for html in (self.rest, self.lead, *(item.html for item in self.news))
+            "math-container" in html for html in (self.about, self.lead, *(item.html for item in self.news))
         )
 
     @property
@@ -163,7 +163,8 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     board = _shown(_BOARD, user, track)
     is_public = board is None or board.release == Leaderboard.Release.PUBLIC
     listed = listed_track(user, track, board if is_public else _shown(_BOARD, AnonymousUser(), track))
-    lead, rest = after_first_paragraph(plain_html(track.description))
+    description = plain_html(track.description)
+    lead, rest = after_first_paragraph(description)
     result, organizers = _summary(user, board), _organizers(track)
     happened = _happened(listed, result)
     now = timezone.now()
@@ -174,7 +175,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         protocol=track.protocol.parsed,
         listed=listed,
         lead=SafeString(lead.removeprefix("<p>").removesuffix("</p>")),
-        rest=SafeString(rest.strip()),
+        about=SafeString(description if rest.strip() else ""),
         contents=_contents(track),
         dates=dates,
         offers=[*offers(user, track), *_offered_qrels(result)],

@@ -132,6 +132,10 @@ def test_description_is_markdown(scene: Scene) -> None:
     assert '<p class="lead" dir="auto">Rank <strong>answers</strong>.</p>' in page
     assert "<li>Text</li>" in page
     assert "<script>alert" not in page
+    about = page.partition(">About this track</h2>")[2]
+    assert about.index("Rank <strong>answers</strong>.") < about.index("<li>Text</li>"), "the whole text"
+    Track.objects.update(description="Rank **answers**.")
+    assert "About this track" not in text_at(PAGE)
 
 
 def test_visitor_sees_results_only_when_they_are_public(scored: Scene) -> None:
@@ -170,6 +174,7 @@ def test_participant_has_the_team_first_with_what_it_may_still_do(scored: Scene)
 
     assert page.index("Your team: <bdi>Ours</bdi>") < page.index(">Dates</h2>")
     assert "any number accepted" in page
+    assert "Disk space left" not in page, "there is enough"
     assert page.count("3 days") >= 2, "in the numbers of the team and in the dates"
     assert primary(page) == ["Submit runs"]
     assert "How to take part" not in page
