@@ -99,5 +99,10 @@
     });
   });
   mark();
-  if (location.hash) goTo(document.getElementById(location.hash.slice(1)));
+  const goToPlace = (hash) => goTo(document.getElementById(hash.slice(1)));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("#fields a[href^='#']"); // a place in a closed list opens, but is not scrolled to
+    if (link) goToPlace(link.hash);
+  });
+  if (location.hash) goToPlace(location.hash);
 })();
