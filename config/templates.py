@@ -5,7 +5,7 @@ import re
 from django.template import Origin
 from django.template.loaders import filesystem
 
-COMMENT = re.compile(r"\{% comment %\}.*?\{% endcomment %\}\n?", re.DOTALL)
+COMMENT = re.compile(r"\{% comment %\}(?:[^{]|\{(?!% (?:end)?comment %\}))*\{% endcomment %\}\n?")
 # A line of tags that need no end of a line. Other tags may be between words.
 TAGS = (
     "if|elif|else|endif|for|empty|endfor|with|endwith|load|extends|block|endblock|spaceless|endspaceless"

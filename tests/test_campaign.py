@@ -232,7 +232,7 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
     page, n = assessor.page, 0
     assessor.go("/judge/")
     assessor.shot("desk")
-    assessor.press("Start judging")
+    assessor.page.get_by_role("button", name=re.compile(r"^\s*Start judging")).click()
     while "/tasks/" in page.url:
         page.wait_for_selector("html[data-judging=ready]", state="attached")
         address = page.url

@@ -52,7 +52,7 @@ def test_empty_state_shows_what_it_encloses() -> None:
 
 
 def test_page_below_no_other_has_no_breadcrumb() -> None:
-    source = "{% breadcrumb %}\n{% if track %}<li>{{ track }}</li>{% endif %}{% endbreadcrumb %}"
+    source = "{% filter breadcrumb %}\n{% if track %}<li>{{ track }}</li>{% endif %}{% endfilter %}"
 
     assert "<li>arq</li></ol></nav>" in rendered(source, track="arq")
     assert rendered(source) == ""

@@ -11,7 +11,7 @@ from assay.protocols.schema import Protocol
 
 NAME = "protocol"  # of the file in messages
 LISTS = re.compile(
-    r"(\bdid you mean [^?]+\?) Use .*|(\bthere is no measure ['\"].+?['\"]); use .*", re.DOTALL
+    r"(\bdid you mean [^?]+\?) Use .*|(\bthere is no measure (?:'[^']+'|\"[^\"]+\")); use .*", re.DOTALL
 )
 
 

@@ -579,7 +579,7 @@ def test_known_items_are_read_from_a_file_or_a_dictionary() -> None:
         ({"kinds": {"abacus": "other"}}, "abacus: kind 'other' is not one of primary, alternate, baseline"),
         ({"order": "other"}, "there is no order 'other'; use by-answer, by-run-votes"),
         ({"seed": -1}, "seed -1: use a whole number from 0"),
-        ({"topics": ["A.1"]}, "unknown topic “A.2”"),
+        ({"topics": ["A.1"]}, "4 unknown topics: A.2, A.3, A.4 and 1 more"),
         (
             {"topics": ["A.1"], "runs": {"x": {"Z": {"10": 1.0}}}},
             "x: unknown topic Z; use one of the topics given, 1 in all",
