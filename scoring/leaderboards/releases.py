@@ -74,7 +74,7 @@ class ReleasePage:
             ],
             notified=by_mail(
                 "Members of the teams with runs on it, if they chose e-mails about runs; once for a leaderboard.",
-                "The next page offers to announce the results.",
+                "Announce the results, so that people know of them.",
             ),
             is_danger=bool(self.hindrances),
             preview="scoring/leaderboards/_what_is_seen.html",
