@@ -267,9 +267,10 @@ def correction_of(user: AnyUser, qrels: Qrels) -> Qrels | None:
 
 
 def other_judges(versions: QuerySet[Qrels], qrels: Qrels) -> str:
-    """State the judges of a version, and which of `versions` has others and is newer or older; "" if there is none.
+    """A sentence about the newest of `versions` that a machine judged and not people, or the other way round.
 
-    Older qrels of machines do not matter to a reader of those of people. One query.
+    It says who judged `qrels`, and which is newer. Empty if there is no such version, or only older ones of machines.
+    One query.
     """
     whole = (
         versions.filter(track=qrels.track_id, archived_at=None)
