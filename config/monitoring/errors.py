@@ -9,6 +9,7 @@ import logging
 from typing import Any
 
 import sentry_sdk
+from sentry_sdk.integrations.atexit import AtexitIntegration
 from sentry_sdk.integrations.logging import LoggingIntegration
 
 from assay.version import VERSION
@@ -25,7 +26,11 @@ def start(*, dsn: str, machine: str) -> None:
         release=f"assay@{VERSION}",
         server_name=machine,
         default_integrations=False,
-        integrations=[LoggingIntegration(level=None, event_level=logging.ERROR)],
+        integrations=[
+            LoggingIntegration(level=None, event_level=logging.ERROR),
+            AtexitIntegration(callback=lambda pending, timeout: None),  # a process that ends sends its last errors
+        ],
+        shutdown_timeout=10,
         send_default_pii=False,
         include_local_variables=False,
         max_breadcrumbs=0,
