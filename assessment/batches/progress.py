@@ -299,21 +299,33 @@ def _progress_of(batches: Iterable[Batch]) -> list[BatchProgress]:
     ids = [row.pk for row in assignments if row.batch_id in others and not row.is_withdrawn]
     settled = {pk: len(entries) for pk, entries in settled_entries(ids).items()}
     progress = progress_from(batches_by_id, assignments, judged, sizes, settled)
-    unfinished = (Task.Status.ACCEPTED, Task.Status.EXPIRED)
     opened = [pk for pk, row in progress.items() if not row.is_closed]
-    tasks = Task.objects.filter(batch__in=opened, status__in=unfinished).order_by()
     # Not those that were taken back with their topic
     held = TopicAssignment.objects.filter(
         batch=OuterRef("batch"), topic=OuterRef("entry__topic"), assessor=OuterRef("assessor")
     )
+    tasks = Task.objects.filter(batch__in=opened, status__in=Task.UNFINISHED).order_by()
     tasks = tasks.filter(Exists(held.filter(is_withdrawn=False)))
-    overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
+    in_time = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now())
     counts = tasks.values_list("batch").annotate(
-        n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
+        n_open=Count("pk", filter=in_time), n_overdue=Count("pk", filter=_overdue())
     )
     for batch_id, n_open, n_overdue in counts:
         progress[batch_id].n_open, progress[batch_id].n_overdue = n_open, n_overdue
     return list(progress.values())
+
+
+def _overdue() -> Q:
+    """Unfinished tasks whose time ran out, and which nobody has returned or judged in their assessor's place since."""
+    others = taken_units().filter(batch=OuterRef("batch"), entry=OuterRef("entry"), seat=OuterRef("seat"))
+    is_returned = Q(expires_at=F("accepted_at"))
+    return Q(expires_at__lte=timezone.now()) & ~is_returned & ~Q(Exists(others.exclude(pk=OuterRef("pk"))))
+
+
+def taken_units() -> QuerySet[Task]:
+    """The tasks that are judged or, in a batch that is open to join, in somebody's hands; without hidden checks."""
+    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now(), batch__is_shared=True)
+    return Task.objects.filter(held | Q(status=Task.Status.SUBMITTED), is_check=False)
 
 
 def progress_from(

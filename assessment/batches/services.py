@@ -6,7 +6,7 @@ Assessors share the lock of a batch while they judge; managing excludes them. Ea
 from collections.abc import Callable, Collection, Iterable
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from accounts.audit import services as audit
@@ -50,6 +50,11 @@ def lock_for_judging(batch_id: int) -> Batch:
     """The batch; until the transaction ends, others can judge in it, but nobody can change or close it."""
     [batch] = _SHARED(batch=batch_id)
     return batch
+
+
+def return_tasks(tasks: QuerySet[Task]) -> None:
+    """Return locked tasks to their queues, whatever time they had left. They are not overdue."""
+    tasks.update(status=Task.Status.EXPIRED, expires_at=F("accepted_at"), submitted_at=None)
 
 
 def lock_open(batch_id: int) -> Batch:

@@ -9,9 +9,9 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from assessment.batches.services import lock_for_managing
+from assessment.batches.services import lock_for_managing, return_tasks
 from assessment.joining.selectors import arrival_by, link_in_force
-from assessment.models import Batch, BatchLink, Task
+from assessment.models import Batch, BatchLink
 from assessment.planning import services as assignments
 from assessment.planning.rules import Change
 from participation.errors import InvitationGone
@@ -80,8 +80,7 @@ def exclude(*, batch: Batch, worker: User, reason: str) -> int:
     changes = [Change(assignment.topic, worker, is_withdrawn=True) for assignment in held]
     assignments.change(batch=locked, changes=changes)
     n = locked.judgments.filter(assessor=worker, is_current=True).update(is_current=False)
-    own = locked.tasks.filter(assessor=worker, is_check=False)
-    own.update(status=Task.Status.EXPIRED, submitted_at=None)
+    return_tasks(locked.tasks.filter(assessor=worker, is_check=False))
     locked.topic_assignments.filter(is_withdrawn=False).update(cursor=0)
     User.objects.filter(pk=worker.pk).update(is_active=False)
     details = {"judgments": n, "reason": reason}

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from assessment.batches.other_batches import HAS_OTHERS, settled_entries
-from assessment.batches.progress import Rates, progress_of, rates_of
+from assessment.batches.progress import Rates, progress_of, rates_of, taken_units
 from assessment.batches.selectors import batches_of, pool_sizes, sizes_by_topic
 from assessment.models import Batch, Check, Task
 from tracks.guidelines.selectors import tracks_with_news
@@ -232,9 +232,7 @@ def batch_counts(batch: Batch, user: User) -> tuple[int, int]:
 
 def tasks_in_seat(task: Task) -> QuerySet[Task]:
     """The tasks of an entry and a seat that are judged or, in a batch that is open to join, in somebody's hands."""
-    held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now(), batch__is_shared=True)
-    of_seat = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat, is_check=False)
-    return of_seat.filter(held | Q(status=Task.Status.SUBMITTED))
+    return taken_units().filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat)
 
 
 def is_taken(task: Task) -> bool:

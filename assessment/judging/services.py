@@ -13,7 +13,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.other_batches import settled_entries
-from assessment.batches.services import hold_assessor, hold_place, lock_for_judging, lock_open
+from assessment.batches.services import hold_assessor, hold_place, lock_for_judging, lock_open, return_tasks
 from assessment.errors import UnitTaken, batch_closed, topic_withdrawn
 from assessment.judging import queue
 from assessment.judging.queue import NextEntry
@@ -173,8 +173,9 @@ def give_back(*, task: Task) -> Task:
 
 def _return(task: Task) -> Task:
     """Return a locked task to its queue."""
-    task.status, task.submitted_at = Task.Status.EXPIRED, None
-    task.save(update_fields=["status", "submitted_at", "return_reason"])
+    task.save(update_fields=["return_reason"])
+    return_tasks(Task.objects.filter(pk=task.pk))
+    task.refresh_from_db(fields=["status", "expires_at", "submitted_at"])
     assignments = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
     place = PoolEntry.objects.values_list("topic", "position").get(pk=task.entry_id)
     assignments.filter(topic=place[0]).update(cursor=Least(F("cursor"), place[1]))
@@ -288,7 +289,7 @@ def _open_again(locked: Task, tasks: list[Task]) -> bool:
     """Let the judgments of a task no longer count, nor those of others in its seat; False if none of its own did."""
     of_unit = [task.pk for task in tasks if (task.entry_id, task.seat) == (locked.entry_id, locked.seat)]
     judged = Task.objects.filter(pk__in=of_unit, status=Task.Status.SUBMITTED)
-    judged.update(status=Task.Status.EXPIRED, submitted_at=None)
+    return_tasks(judged)
     return bool(Judgment.objects.filter(task=locked, is_current=True).update(is_current=False))
 
 

@@ -15,7 +15,8 @@ class Task(models.Model):
     """An entry that an assessor has taken. At most one task per batch, entry and assessor, and one hidden check.
 
     An assessor has one open task of a batch at a time, in all windows together. Expiry returns the entry to the queue;
-    an entry that its assessor skips comes back after all others.
+    an entry that its assessor skips comes back after all others. A task that nobody holds, because it was returned
+    before its time ran out or never opened, has no time: it expires when it was accepted.
     """
 
     class Status(models.TextChoices):
@@ -23,6 +24,8 @@ class Task(models.Model):
         EXPIRED = "expired", "expired"
         SKIPPED = "skipped", "skipped"
         SUBMITTED = "submitted", "submitted"
+
+    UNFINISHED = (Status.ACCEPTED, Status.EXPIRED)
 
     id = models.BigAutoField(primary_key=True)
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="tasks")

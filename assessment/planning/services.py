@@ -11,7 +11,13 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import track_progress
-from assessment.batches.services import create, lock_for_managing, open_for_judging, work_changed
+from assessment.batches.services import (
+    create,
+    lock_for_managing,
+    open_for_judging,
+    return_tasks,
+    work_changed,
+)
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.planning import proposals
 from assessment.planning.rules import Change, Holding, Plan
@@ -201,7 +207,7 @@ def _apply(plan: Plan, changes: Iterable[Change]) -> list[TopicAssignment]:
 def _store(before: Plan, after: Plan) -> None:
     """Store the places that differ. First all of these are withdrawn, so that no seat is taken twice meanwhile.
 
-    The tasks that assessors have open for topics that they lose are closed.
+    The tasks that assessors have not finished for topics that they lose are returned.
     """
     was = before.all_places
     changed = {key: place for key, place in after.all_places.items() if was.get(key) != place}
@@ -213,9 +219,9 @@ def _store(before: Plan, after: Plan) -> None:
     topics_lost: dict[int, list[int]] = {}
     for topic, assessor in lost:
         topics_lost.setdefault(assessor, []).append(topic)
-    opened = Task.objects.filter(batch=after.batch, status=Task.Status.ACCEPTED)
+    unfinished = Task.objects.filter(batch=after.batch, status__in=Task.UNFINISHED)
     for assessor, topics in topics_lost.items():
-        opened.filter(assessor=assessor, entry__topic__in=topics).update(status=Task.Status.EXPIRED)
+        return_tasks(unfinished.filter(assessor=assessor, entry__topic__in=topics))
     active = {key: place for key, place in changed.items() if not place.is_withdrawn}
     for key, place in active.items():
         if key in rows:

@@ -216,11 +216,14 @@ def test_unit_whose_time_is_over_goes_to_another_person_and_counts_once(scene: S
     late = accept(batch, scene.ada)
     Task.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
 
+    before = progress_of(batch).n_overdue
     taken = accept(batch, scene.bob)
+    n_overdue = progress_of(batch).n_overdue
     judged = judge(taken)
     kept = judgment_services.submit(task=late, choice="low", request_id=uuid4())
     other = accept(batch, scene.ada)
 
+    assert (before, n_overdue) == (1, 0)
     assert taken.entry_id == late.entry_id != other.entry_id
     judged.refresh_from_db()
     assert (judged.is_current, kept.is_current) == (True, False)

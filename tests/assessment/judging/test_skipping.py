@@ -1,5 +1,6 @@
 """Skip a task, return it, and get more time, through the judging page."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -190,3 +191,61 @@ def test_task_of_somebody_else_is_not_found(scene: Scene, action: str) -> None:
     task = accept(scene.batch, scene.ada)
 
     assert client_of(scene.bob).post(reverse(f"assessment:{action}", args=[task.pk])).status_code == 404
+
+
+def open_and_overdue(scene: Scene) -> list[str]:
+    """Read the open tasks of the batch off the batch page, the live board and the API."""
+    organizer = client_of(make_organizer())
+    pages = [scene.batch.get_absolute_url(), reverse("assessment:board", args=[scene.track.slug])]
+    texts = [" ".join(re.sub("<[^>]*>", " ", organizer.get(page).content.decode()).split()) for page in pages]
+    board = organizer.get(reverse("api:board", args=[scene.track.slug])).json()
+    return [
+        *(match.group() for text in texts for match in re.finditer(r"Tasks open \d+ \d+ overdue", text)),
+        f"Tasks open {board['n_open']} {board['n_overdue']} overdue",
+    ]
+
+
+def is_over(task: Task) -> None:
+    """Let the time of a task have run out an hour ago."""
+    Task.objects.filter(pk=task.pk).update(expires_at=timezone.now() - timedelta(hours=1))
+
+
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a day pass."""
+    monkeypatch.setattr(timezone, "now", lambda now=timezone.now: now() + timedelta(days=1))
+
+
+def test_no_task_is_overdue_after_undo(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the one that returned to the queue, even when its former time is over; but the one that is open then."""
+    judge(accept(scene.batch, scene.ada))
+
+    post(client_of(scene.ada), "undo", accept(scene.batch, scene.ada))
+
+    assert open_and_overdue(scene) == ["Tasks open 1 0 overdue"] * 3
+    later(monkeypatch)
+    assert open_and_overdue(scene) == ["Tasks open 0 1 overdue"] * 3
+
+
+@pytest.mark.parametrize("action", ["give_back", "skip", "extend"])
+def test_task_is_not_overdue_after_its_assessor_acted_on_it(scene: Scene, action: str) -> None:
+    task = accept(scene.batch, scene.ada)
+    is_over(task)
+    task_services.expire()
+    before = open_and_overdue(scene)
+
+    post(client_of(scene.ada), action, task)
+
+    assert before == ["Tasks open 0 1 overdue"] * 3
+    n_open = {"give_back": 0, "skip": 1, "extend": 1}[action]  # after a skip, the next task
+    assert open_and_overdue(scene) == [f"Tasks open {n_open} 0 overdue"] * 3
+
+
+def test_task_of_a_topic_that_came_back_is_not_overdue(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    is_over(task)
+    change = {"batch": scene.batch, "topic": scene.first}
+    assignment_services.reassign(**change, from_assessor=scene.ada, to_assessor=scene.bob)
+
+    assignment_services.reassign(**change, from_assessor=scene.bob, to_assessor=scene.ada)
+
+    assert open_and_overdue(scene) == ["Tasks open 0 0 overdue"] * 3
