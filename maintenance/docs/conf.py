@@ -15,6 +15,8 @@ from pygments.token import Generic, Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.transforms import SphinxTransform
+from sphinx.util.images import get_image_size
 from sphinx.util.index_entries import split_index_msg
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,6 +93,24 @@ class SessionLexer(RegexLexer):  # type: ignore[misc]
     }
 
 
+class Pictures(SphinxTransform):  # type: ignore[misc]
+    """Show `NAME-dark.png` instead of `NAME.png` in a dark page. A picture loads when it comes into view."""
+
+    default_priority = 200
+
+    def apply(self) -> None:
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        for image in list(self.document.findall(nodes.image)):
+            image["loading"] = "lazy"
+            if size := get_image_size(folder / image["uri"]):
+                image["width"], image["height"] = map(str, size)
+            dark = image["uri"].replace(".png", "-dark.png")
+            if dark != image["uri"] and (folder / dark).exists():
+                twin = image.deepcopy()
+                twin["uri"], twin["classes"], image["classes"] = dark, ["only-dark"], ["only-light"]
+                image.parent.insert(image.parent.index(image) + 1, twin)
+
+
 def _index_sections(app: Sphinx, page: nodes.document) -> None:
     """Let the words of the index lead to the headings of their sections. Names of the library have no place in it."""
     is_library = app.env.docname.startswith("reference/library/")
@@ -122,5 +142,6 @@ def _index_of_all_pages(app: Sphinx) -> list[object]:
 
 def setup(app: Sphinx) -> None:
     app.add_lexer("console", SessionLexer)
+    app.add_transform(Pictures)
     app.connect("doctree-read", _index_sections)
     app.connect("html-collect-pages", _index_of_all_pages)

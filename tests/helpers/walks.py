@@ -12,6 +12,7 @@ from accounts.models import User
 from jobs import services as jobs
 from jobs.models import Job
 from maintenance.campaign_walk import Organizer
+from maintenance.screenshots import save
 from tests.helpers.browser import assert_accessible, log_in
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
@@ -47,6 +48,6 @@ class Walk:
             for scheme in SCHEMES:
                 self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 path = Path(folder, f"{self.n_pictures:02}-{name}-{width}-{scheme}.png")
-                self.page.screenshot(path=path, full_page=True)
+                save(self.page.screenshot(full_page=True), path)
         self.page.set_viewport_size({"width": 1280, "height": 800})
         self.page.emulate_media(color_scheme="light")

@@ -1,6 +1,6 @@
 """Tracks like RAG 2026 from their runs to one table of systems in Chromium: battles, rubrics, support, a program.
 
-The documentation has three of its pictures, on 1180 px: battle, rubric-judging and systems-by-battles.
+The documentation has three of its pictures, on 1280 px: battle, criterion (rubric-judging) and systems-by-battles.
 """
 
 import json
