@@ -58,7 +58,7 @@ napoleon_custom_sections = ["Source"]
 smartquotes = False  # a prime belongs to the name of a measure
 
 html_theme = "furo"
-html_title = "Assay"
+html_title = "Assay help"
 html_favicon = html_logo = str(ROOT / "static" / "config" / "icon.svg")
 html_static_path = [str(DOCS / "_static"), *map(str, FONTS.glob("inter-latin-wght-normal.woff2"))]
 html_css_files = ["assay.css"]
