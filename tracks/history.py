@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, administrator_required, organizer_required
 from accounts.audit import selectors as log
-from accounts.audit.selectors import Choices
+from accounts.audit.selectors import Choices, Detail
 from accounts.models import Event
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
@@ -46,11 +46,11 @@ class FilterForm(StyledForm):
 
 
 class EventRow(NamedTuple):
-    """An event, its subject, and its details in words: pairs of a name and a text."""
+    """An event, its subject, and its details in words."""
 
     event: Event
     subject: str
-    details: list[tuple[str, str]]
+    details: list[Detail]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from operator import itemgetter
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.timezone import get_current_timezone
@@ -15,6 +16,7 @@ from assay.formats.spreadsheet import csv_lines
 
 NOBODY = "nobody"  # commands and workers, in the filter of people
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):[\d.]+\+00:00")
+LONG = 6  # values of a list that a page shows without folding
 COLUMNS = ["time", "person", "via", "action", "subject", "track", "details"]
 
 
@@ -24,6 +26,14 @@ class Choices:
 
     people: list[tuple[str, str]]
     actions: list[tuple[str, str]]
+
+
+class Detail(NamedTuple):
+    """A detail of an event in words; `short` is for a text that is folded."""
+
+    name: str
+    text: str
+    short: str
 
 
 def events(track_id: int | None = None) -> QuerySet[Event]:
@@ -78,10 +88,16 @@ def subject_within(event: Event, track: str) -> str:
     return event.subject.removeprefix(track).strip()
 
 
-def details_of(event: Event) -> list[tuple[str, str]]:
-    """The details of an event in words: pairs of a name and a text, in which times are to the minute."""
+def details_of(event: Event) -> list[Detail]:
+    """The details of an event in words, in which times are to the minute."""
     return [
-        ("SHA-256" if name == "sha256" else name.replace("_", " "), TIME.sub(r"\1 \2 UTC", _text(value)))
+        Detail(
+            "SHA-256" if name == "sha256" else name.replace("_", " "),
+            TIME.sub(r"\1 \2 UTC", _text(value)),
+            f"{len(value)}: {value[0]}, {value[1]}, … {value[-1]}"
+            if isinstance(value, list) and len(value) > LONG
+            else "",
+        )
         for name, value in event.details.items()
         if value not in ("", [], {}, None)
     ]

@@ -52,7 +52,7 @@ from web.slots import parts_of
 from web.statements import Prepared
 from web.times import AOE, in_words, zone_of
 
-TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?: AoE| UTC)?)?")
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?: AoE| UTC)?)?|[0-9.,]+ (?:h|min)\b")
 
 register = template.Library()
 register.filter("counted", counted)
@@ -292,7 +292,7 @@ def time_in(moment: datetime, zone: str = AOE) -> str:
 
 @register.filter
 def whole_times(text: str) -> SafeString:
-    """A text whose days and times do not break at the end of a line."""
+    """A text whose days, times and hours do not break at the end of a line."""
     return SafeString(TIME.sub(r'<span class="text-nowrap">\g<0></span>', conditional_escape(text)))
 
 

@@ -78,6 +78,14 @@ def test_details_are_shown_in_words_and_are_json_in_the_file(client: Client, org
     assert '""anew"": true' in file
 
 
+def test_long_list_is_folded(client: Client, organizer: User) -> None:
+    make_event(details={"topics": [f"A.{number}" for number in range(1, 99)]})
+
+    page = client.get(reverse("tracks:site_history")).content.decode()
+
+    assert '<summary><span class="muted">topics:</span> 98: A.1, A.2, … A.98</summary>A.1, A.2, A.3,' in page
+
+
 def test_digest_is_shortened_and_a_time_is_to_the_minute_on_the_page_only(
     client: Client, organizer: User
 ) -> None:

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.django_db
 PAGES = [
     ("/collections/", "Import a collection"),
     ("/imports/", "Import files"),
+    ("/tracks/lab/topics/", "Import topics"),
     ("/tracks/lab/topics/", "Write a topic"),
     ("/tracks/lab/candidates/", "Import candidates"),
     ("/tracks/lab/pools/", "Build a pool"),

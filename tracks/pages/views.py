@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, administrator_required
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
+from tracks.models import SitePage
 from tracks.pages import selectors, services
 from web.pages import read_and_post
 from web.translation import translated_for_assessors
@@ -18,7 +19,9 @@ from web.translation import translated_for_assessors
 @require_safe
 def site_page(request: HttpRequest, name: str) -> HttpResponse:
     """About, contact, terms or privacy. Everyone."""
-    return render(request, "tracks/pages/page.html", {"text": selectors.page_text(name)})
+    return render(
+        request, "tracks/pages/page.html", {"text": selectors.page_text(name), "names": SitePage.Name.choices}
+    )
 
 
 @read_and_post
