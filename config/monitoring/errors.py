@@ -28,7 +28,8 @@ def start(*, dsn: str, machine: str) -> None:
         default_integrations=False,
         integrations=[
             LoggingIntegration(level=None, event_level=logging.ERROR),
-            AtexitIntegration(callback=lambda pending, timeout: None),  # a process that ends sends its last errors
+            # a process that ends sends its last errors
+            AtexitIntegration(callback=lambda pending, timeout: None),
         ],
         shutdown_timeout=10,
         send_default_pii=False,
