@@ -230,7 +230,7 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
     column = board.measures.index(measure)
     points = [
         plots.Interval(
-            f"{row.run.team.name}: {row.run.tag}",
+            row.run.tag,
             row.cells[column].value,
             number_of(row.cells[column].low),
             number_of(row.cells[column].high),
@@ -256,7 +256,7 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
         return None
     curves = [of_run[row.evaluation.pk] for row in drawn]
     recalls = [f"{recall:.1f}" for recall in curves[0]["recalls"]]
-    names = [f"{row.run.team.name}: {row.run.tag}" for row in drawn]
+    names = [row.run.tag for row in drawn]
     lines = [(name, curve["by_recall"]) for name, curve in zip(names, curves, strict=True)]
     name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
     up = "Precision in characters" if curves[0].get("in_characters") else "Precision"

@@ -3,6 +3,7 @@
 (() => {
   const CROWDED = 40; // labels from which they are turned and plots can be zoomed
   const TURNED = 16; // pixels of a turned label
+  const LETTER = 6.4; // pixels of a letter at 12 px
   const ROW = 22; // pixels of a row of intervals
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -20,6 +21,14 @@
 
   const format = (plot) => (value) =>
     value === null || value === undefined ? "–" : value.toFixed(plot.digits);
+
+  // A name that fits into a width, cut in the middle: names of runs often differ at their ends only.
+  const shortened = (name, width) => {
+    const room = Math.floor(width / LETTER);
+    if (name.length <= room) return name;
+    const end = Math.floor((room - 1) / 2);
+    return `${name.slice(0, room - 1 - end)}…${name.slice(-end)}`;
+  };
 
   const values = (plot, name) => plot.series.find((series) => series.name === name)?.values;
 
@@ -132,7 +141,7 @@
   const heightOfLegend = (plot, width) => {
     let [n, used] = [1, 0];
     for (const name of new Set(plot.series.map((series) => series.name))) {
-      const needed = 42 + Math.min(6.2 * name.length, widthOfName(width)); // of the font at 12 px
+      const needed = 42 + Math.min(LETTER * name.length, widthOfName(width));
       if (used > 0 && used + needed > width) [n, used] = [n + 1, 0];
       used += needed;
     }
@@ -142,7 +151,8 @@
   const legend = (plot, look, width) => ({
     type: heightOfLegend(plot, width) === 24 ? "scroll" : "plain",
     top: 0,
-    textStyle: { color: look.text, width: widthOfName(width), overflow: "truncate" },
+    formatter: (name) => shortened(name, widthOfName(width)),
+    textStyle: { color: look.text },
     pageTextStyle: { color: look.text },
   });
 
@@ -167,7 +177,8 @@
         type: "line",
         name: series.name,
         data: series.values,
-        symbolSize: 6,
+        symbol: "circle", // filled: an empty one is white, also on the dark page
+        symbolSize: 5,
         itemStyle: { color: series.gray ? look.muted : look.series[n % look.series.length] },
         lineStyle: { type: dashes[Math.floor(n / look.series.length) % dashes.length] },
       };
@@ -192,7 +203,12 @@
         ...own,
         name: "",
         data: bars.map(([, stack]) => stack),
-        axisLabel: { ...own.axisLabel, rotate: 90, interval: 0, width: height - 12, overflow: "truncate" },
+        axisLabel: {
+          ...own.axisLabel,
+          rotate: 90,
+          interval: 0,
+          formatter: (name) => shortened(name, height - 12),
+        },
       },
       {
         ...own,
@@ -250,8 +266,7 @@
     Object.assign(option.yAxis.axisLabel, {
       rotate: 0,
       interval: 0,
-      width: label - 16,
-      overflow: "truncate",
+      formatter: (name) => shortened(name, label - 16),
     });
     option.grid = { left: label, right: 16, top: 8, bottom: 52 };
     option.dataZoom = [];

@@ -149,7 +149,7 @@ def test_plots_are_drawn_and_saved_without_inline_styles(
     browser_page.goto(live_server.url + board.get_absolute_url())
     means, curves = browser_page.locator("figure.plot").all()
 
-    assert means.locator("svg text").filter(has_text="Ours: good").count() == 1
+    assert means.locator("svg text").filter(has_text="good").count() == 1
     browser_page.goto(f"{live_server.url}{board.get_absolute_url()}?show=best")  # a single value
     means, curves = browser_page.locator("figure.plot").all()
     numbers = [
@@ -165,6 +165,23 @@ def test_plots_are_drawn_and_saved_without_inline_styles(
     means.locator(".plot-area").hover()
     assert means.locator("svg text").filter(has_text="95 % interval").count() == 1
     assert complaints == []
+
+
+def test_plots_on_a_phone_keep_the_ends_of_long_names(
+    scored: Scene, live_server: LiveServer, new_page: Callable[..., Page]
+) -> None:
+    for number in (1, 2):
+        scored.submit(scored.ours, f"{LONG}-{number}", f"10 {number}")
+    board = scored.leaderboard(release="public")
+    page = new_page(viewport=PHONE)
+    page.goto(live_server.url + board.get_absolute_url())
+    means, curves = page.locator("figure.plot").all()
+
+    for plot in (means, curves):
+        names = plot.locator("svg text").filter(has_text="…").all_text_contents()
+        assert len(names) == 2
+        assert {name[-2:] for name in names} == {"-1", "-2"}
+        assert {LONG.startswith(name.partition("…")[0]) for name in names} == {True}
 
 
 def test_phone_shows_the_main_score_next_to_the_run_and_two_rows_of_navigation(
