@@ -21,6 +21,11 @@ class Cell(NamedTuple):
     high: str
     tier: str
 
+    @property
+    def is_near_best(self) -> bool:
+        """Return whether the run is in the first tier: it does not differ significantly from the best run."""
+        return self.tier.startswith("a")
+
 
 class BoardRow(NamedTuple):
     """A run on a leaderboard, under the names that its reader reads. Shares are empty where they were not counted."""

@@ -7,8 +7,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from assay.statistics.leaderboard import NOT_COMPARABLE
 from pooling.models import Run
 from scoring.leaderboards import marks
+from scoring.leaderboards.rows import Cell
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import Leaderboard
 from scoring.selectors import board_or_404
@@ -125,6 +127,13 @@ def test_many_topics_or_hidden_runs_are_not_in_the_table_by_topic(
     assert leaderboard_page(scored.organizer, board).heat is None
 
 
+def test_letters_of_runs_that_do_not_differ_from_the_best_are_gold(board: Leaderboard) -> None:
+    cells = [Cell(0.5, "0.5000", False, "", "", tier) for tier in ("a", "ab", "b", "", NOT_COMPARABLE)]
+
+    assert [cell.is_near_best for cell in cells] == [True, True, False, False, False]
+    assert '<td class="tier"><span class="chip gold">a</span></td>' in page_of(board)
+
+
 def test_narrow_screens_get_all_columns_by_a_link(board: Leaderboard) -> None:
     text, whole = page_of(board), page_of(board, "?columns=all")
 
@@ -141,6 +150,7 @@ def test_two_runs_are_compared_from_the_leaderboard(board: Leaderboard) -> None:
     answer = Client().get(address, {"first": first.pk, "other": second.pk})
 
     assert '<select class="form-select mb-2" id="first" name="first">' in page_of(board)
+    assert f'value="{first.pk}" selected> {first.run.tag}, {first.run.team.name}</option>' in page_of(board)
     assert answer["Location"] == reverse("scoring:compare_runs", args=[first.pk, second.pk])
 
 
