@@ -168,6 +168,10 @@ class Periods(NamedTuple):
     rows: list[Period]
     plot: plots.Plot
 
+    @property
+    def n_judged(self) -> int:
+        return sum(period.n for period in self.rows)
+
 
 @dataclass(frozen=True)
 class BoardPage:

@@ -68,7 +68,7 @@
           interval: isCrowded ? Math.ceil((plot.labels.length * TURNED) / width) - 1 : undefined,
         },
       },
-      yAxis: { ...axis, type: "value", name: plot.up, nameGap: 44 },
+      yAxis: { ...axis, type: "value", name: plot.up, nameGap: 44, minInterval: plot.digits ? 0 : 1 },
       dataZoom: isCrowded
         ? [
             {

@@ -127,6 +127,22 @@ def test_board_of_a_track_without_batches_says_what_will_appear(scene: Scene, or
     assert "hx-get" not in html
 
 
+def test_board_of_a_batch_without_judgments_says_so_and_draws_no_axes(
+    scene: Scene, organizer: Client
+) -> None:
+    before = page(organizer, "board", scene.track)
+    judge(accept(scene.batch, scene.ada))
+    judged = page(organizer, "board", scene.track)
+    Task.objects.update(submitted_at=timezone.now() - timedelta(days=30))
+    later = page(organizer, "board", scene.track)
+
+    assert "Pace – Nothing judged yet." in text_of(before)
+    assert "<h2>Nothing judged yet</h2>" in before
+    assert ["judged-days" in html for html in (before, judged, later)] == [False, True, False]
+    assert "Nothing was judged in the last 14 days." in later
+    assert "Nothing was judged in the last 7 days." in later
+
+
 def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer: Client) -> None:
     text = text_of(page(organizer, "board", judged.track))
 

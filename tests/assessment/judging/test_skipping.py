@@ -226,6 +226,23 @@ def test_no_task_is_overdue_after_undo(scene: Scene, monkeypatch: pytest.MonkeyP
     assert open_and_overdue(scene) == ["Tasks open 0 1 overdue"] * 3
 
 
+def test_page_of_an_open_task_says_that_its_batch_was_closed_and_where_to_go(scene: Scene) -> None:
+    """Also after Undo, which the page of a closed batch does not offer."""
+    client, task = client_of(scene.ada), accept(scene.batch, scene.ada)
+    judge(task)
+    before = post(client, "undo", accept(scene.batch, scene.ada))
+    batch_services.close(batch=scene.batch)
+
+    closed = client.get(task.get_absolute_url()).content.decode()
+
+    words = "The batch was closed after you took this task. You can still submit it."
+    assert (words in before, words in closed) == (False, True)
+    assert re.search(rf'{re.escape(words)}\s*<a href="{reverse("assessment:mine")}">Your batches</a>', closed)
+    undo = reverse("assessment:undo", args=[task.pk])
+    assert (undo in before, undo in closed) == (True, False)
+    assert "You have undone your judgment" in closed
+
+
 @pytest.mark.parametrize("action", ["give_back", "skip", "extend"])
 def test_task_is_not_overdue_after_its_assessor_acted_on_it(scene: Scene, action: str) -> None:
     task = accept(scene.batch, scene.ada)
