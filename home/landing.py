@@ -84,7 +84,7 @@ class ListedTrack:
     board: Leaderboard | None = None
     step: Next | None = None  # for organizers
     task: DeskBatch | None = None  # for assessors: the open batch to continue
-    is_first: bool = False  # of the tracks whose step somebody takes
+    is_first: bool = False  # of the user's tracks: without results first, then with a step to take
 
     @property
     def may_ask(self) -> bool:
@@ -210,7 +210,7 @@ class TracksPage:
     is_filtered: bool  # whether the list is long enough to be searched
     has_contact: bool  # for administrators: whether the page Contact says who runs the site
     needs_collection: bool  # nothing is set up yet, and a collection comes before the first track
-    is_waiting: bool  # a track waits for a step of the user
+    has_first: bool  # a track of the user goes on, or waits for a step
 
 
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
@@ -230,9 +230,11 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     organized = sorted(organized, key=lambda row: row.board is not None)[:MAX_STEPS]
     for row, step in zip(organized, next_steps([row.track for row in organized]), strict=True):
         row.step = None if step.kind == Kind.DONE else step
-    waiting = next((row for row in organized if row.step and row.step.address), None)
-    if waiting:
-        waiting.is_first = True
+    going_on = [row for row in organized if row.step and row.board is None]
+    asking = [row for row in organized if row.step and row.step.address]
+    first = next(iter([row for row in going_on if row in asking] or going_on or asking), None)
+    if first:
+        first.is_first = True
     by_status = {
         status: [row for row in rest if row.track.status == status] for status in Track.Status.values
     }
@@ -252,7 +254,7 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
         is_filtered,
         has_contact,
         needs_collection,
-        is_waiting=waiting is not None,
+        has_first=first is not None,
     )
 
 

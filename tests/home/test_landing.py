@@ -24,6 +24,7 @@ from tests.helpers.factories import (
 )
 from tests.helpers.judging import make_batch, make_pool, make_team
 from tests.scoring.conftest import Scene, _alone, scene, scored
+from tracks.assessors import organizers
 from tracks.models import Milestone, Track
 from tracks.pages import services as pages
 
@@ -301,6 +302,20 @@ def test_card_of_an_organizer_has_a_deadline_once_and_results_come_last() -> Non
     assert "3 days</span>" in page
     assert "Runs until" not in page
     assert page.index("New") < page.index("Old")
+
+
+def test_filled_button_of_the_list_opens_the_track_that_goes_on(scene: Scene) -> None:
+    old = publish(make_track("old", status=Track.Status.CLOSED)).track
+    organizers.appoint(track=old, user=scene.organizer, role="organizer")
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.judged("high")
+    client = Client()
+    client.force_login(scene.organizer)
+
+    page = client.get("/tracks/").content.decode()
+
+    assert len(re.findall(r'<li class="step">.*?<a href', page, flags=re.DOTALL)) == 1  # of the old one
+    assert re.findall(r'btn-primary" href="([^"]*)"', page) == [scene.track.get_absolute_url()]
 
 
 def test_card_names_the_next_step_to_organizers_in_one_query_for_all() -> None:
