@@ -19,6 +19,7 @@ class Organizer(models.Model):
     is_chair = models.BooleanField("chair", default=False)
 
     class Meta:
+        verbose_name, verbose_name_plural = "organizer's role", "organizers' roles"
         constraints = [models.UniqueConstraint(fields=["track", "user"], name="organizer_unique")]
 
     def __str__(self) -> str:
@@ -47,6 +48,7 @@ class Assessor(models.Model):
     )
 
     class Meta:
+        verbose_name, verbose_name_plural = "assessor's role", "assessors' roles"
         constraints = [
             models.UniqueConstraint(fields=["track", "user"], name="assessor_unique"),
             models.UniqueConstraint(fields=["track", "pseudonym"], name="assessor_pseudonym_unique"),
