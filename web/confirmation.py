@@ -36,8 +36,9 @@ class Check(NamedTuple):
 class Confirmation:
     """The question of a page: `act` is its heading, `button` says what is done, `back` is the page for a no.
 
-    `fixed` and `changeable` are noun phrases; `notified` says in a sentence who gets to know. `checks` are shown under
-    `checks_heading`, first what blocks and then the remarks.
+    The `text` below the heading says in a sentence or two what happens. `fixed` and `changeable` are noun phrases;
+    `notified` says in a sentence who gets to know. Of the `checks`, what blocks comes first, then the remarks; while
+    something blocks, the page shows no consequences. The number of remarks is next to the button, which accepts them.
     """
 
     act: str
@@ -45,7 +46,6 @@ class Confirmation:
     back: str
     text: str = ""
     checks: Sequence[Check] = ()
-    checks_heading: str = "Ready?"
     fixed: Sequence[str] = ()
     changeable: Sequence[str] = ()
     notified: str = ""
@@ -76,9 +76,12 @@ class Confirmation:
         return ", ".join(counts + [counted(self.remarks, "remark")] * bool(self.remarks))
 
     @property
-    def words(self) -> str:
-        """The words of the button. They name the remarks, so that pressing it accepts them."""
-        return with_remarks(self.button, self.remarks)
+    def checks_title(self) -> str:
+        """The heading of the checks. What blocks is not possible *yet* if a page solves it."""
+        stops = [check for check in self.checks if check.state == "stop"]
+        if not stops:
+            return "Ready?"
+        return "Not possible yet" if all(check.address for check in stops) else "Not possible"
 
     def is_given(self, request: HttpRequest) -> bool:
         """Return whether a request confirms it, with as many remarks as there are now.
@@ -89,11 +92,6 @@ class Confirmation:
             return False
         is_accepted = not self.remarks or request.POST.get("remarks") == str(self.remarks)
         return is_accepted or bool(self.blocking)
-
-
-def with_remarks(button: str, n: int) -> str:
-    """The words of a button that is pressed although `n` remarks are left."""
-    return f"{button} with {counted(n, 'remark')} left" if n else button
 
 
 def by_mail(sentence: str, instead: str) -> str:
@@ -121,8 +119,7 @@ def deletion(
         button=f"Delete {noun}",
         back=back or row.get_absolute_url(),
         text="You cannot undo this." + (f" Deleted with it: {', '.join(goes_with)}." if goes_with else ""),
-        checks=[*refusals(check)] or [Check("ok", "Nothing refers to it")],
-        checks_heading="What depends on it",
+        checks=[*refusals(check)],
         notified="Nobody. The audit log keeps who deleted it, and when.",
         is_danger=True,
     )

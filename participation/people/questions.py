@@ -13,15 +13,16 @@ from web.confirmation import Confirmation, refusals
 
 def removal_page(track: Track, user: User) -> Confirmation:
     """The question before an assessor is removed."""
+    name = user.named
     return Confirmation(
-        act=f"Remove {user} from the assessors",
+        act=f"Remove {name} from the assessors",
         button="Remove assessor",
         back=reverse("participation:people", args=[track.slug]),
-        text=f"What {user} has not judged is taken back, in all batches of the track. It has nobody until you give it "
+        text=f"What {name} has not judged is taken back, in all batches of the track. It has nobody until you give it "
         "to others.",
-        fixed=[f"The judgments of {user} are kept and still count"],
-        changeable=["Give the topics to others, in the plan of the batch", f"Add {user} again"],
-        notified=f"Nobody. {user} gets no more tasks, and can change judgments of finished topics while their batch is "
+        fixed=[f"The judgments of {name} are kept and still count"],
+        changeable=["Give the topics to others, in the plan of the batch", f"Add {name} again"],
+        notified=f"Nobody. {name} gets no more tasks, and can change judgments of finished topics while their batch is "
         "open.",
         is_danger=True,
     )
@@ -29,9 +30,9 @@ def removal_page(track: Track, user: User) -> Confirmation:
 
 def member_page(team: Team, user: User, *, is_own: bool = False) -> Confirmation:
     """The question before somebody loses a membership, or gives it up."""
-    who, sees = ("You", "see") if is_own else (str(user), "sees")
+    who, sees = ("You", "see") if is_own else (user.named, "sees")
     return Confirmation(
-        act=f"Leave {team}" if is_own else f"Remove {user} from {team}",
+        act=f"Leave {team}" if is_own else f"Remove {user.named} from {team}",
         button="Leave the team" if is_own else "Remove member",
         back=team.get_absolute_url(),
         text=f"{who} no longer {sees} the runs of the team, and can only come back with an invitation.",

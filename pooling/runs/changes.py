@@ -136,18 +136,23 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
     """Leave a run out of new pools and leaderboards, and of the statistics of existing pools.
 
     Nothing is deleted: existing leaderboards keep the run and mark it, and its units stay judged."""
-    track, run = _lock(run)
+    _, run = _lock(run)
     _check_reason(run, reason, by)
-    if deadline_acceptance.acceptance_of(track, run.kind).is_accepting:
+    check_disqualification(run)
+    return _set_status(run, kind=RunChange.Kind.DISQUALIFIED, reason=reason, by=by)
+
+
+def check_disqualification(run: Run) -> None:
+    """Refuse while runs of its kind are accepted, or if the run is not submitted."""
+    if deadline_acceptance.acceptance_of(run.track, run.kind).is_accepting:
         raise change_refused(
-            f"{track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
+            f"{run.track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
             "the team can then submit another run."
         )
     if run.status != Run.Status.SUBMITTED:
         raise change_refused(
             f"{run.tag} is {run.get_status_display()}; only a submitted run can be disqualified."
         )
-    return _set_status(run, kind=RunChange.Kind.DISQUALIFIED, reason=reason, by=by)
 
 
 @transaction.atomic
@@ -184,9 +189,14 @@ def reinstate(*, run: Run, reason: str, by: User) -> Run:
     """Reverse a disqualification: new pools and leaderboards contain the run again."""
     _, run = _lock(run)
     _check_reason(run, reason, by)
+    check_reinstatement(run)
+    return _set_status(run, kind=RunChange.Kind.REINSTATED, reason=reason, by=by)
+
+
+def check_reinstatement(run: Run) -> None:
+    """Refuse if the run is not disqualified."""
     if run.status != Run.Status.DISQUALIFIED:
         raise change_refused(f"{run.tag} is {run.get_status_display()}, not disqualified.")
-    return _set_status(run, kind=RunChange.Kind.REINSTATED, reason=reason, by=by)
 
 
 def _check_reason(run: Run, reason: str, by: User) -> None:

@@ -569,7 +569,8 @@ def check_draft(*, track: Track) -> None:
     """Refuse to make a track a draft again that has a run, whatever its state: runs were checked against the draft."""
     if n := track.runs.count():
         raise track_services.track_refused(
-            f"{track} has {counted(n, 'run')}. A withdrawn run counts too: it was checked against the topics."
+            f"{track} has received {counted(n, 'run')}, checked against its topics. "
+            "Correct the text of a topic instead."
         )
 
 

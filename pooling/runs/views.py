@@ -34,15 +34,15 @@ from pooling.models import Run
 from pooling.runs import changes, comparisons, selectors, services
 from pooling.runs.answers import chosen_answers
 from pooling.runs.forms import MAX_RUNS, TEMPLATE_ROW, DescriptionForm, ReasonForm, RunForm, run_forms
+from pooling.runs.questions import disqualification_page, reinstatement_page, withdrawal_page
 from pooling.runs.selectors import Answer
-from pooling.runs.withdrawal import withdrawal_page
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
-from web.confirmation import confirmation_page
+from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download, stored_file
 from web.forms import CompareForm, refusals_in
-from web.pages import context_of, counted, numbers_in, read_and_post, site_of
+from web.pages import context_of, counted, form_page, numbers_in, read_and_post, site_of
 from web.times import arrived_at
 
 NO_TEAM = gettext_noop("You are in no team of this track, so you cannot submit runs yet.")
@@ -126,10 +126,7 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     page = withdrawal_page(request.user, run)
     form = ReasonForm(request.POST or None) if page.needs_reason else None
     if not page.question.is_given(request) or (form is not None and not form.is_valid()):
-        crumbs = [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]
-        return confirmation_page(
-            request, page.question, layout="tracks/base.html", form=form, track=run.track, crumbs=crumbs
-        )
+        return _ask(request, run, page.question, form)
     if form is None:
         services.withdraw(run=run, by=request.user)
     else:
@@ -321,7 +318,18 @@ def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
             changes.describe(run=run, by=request.user, **form.change)
             messages.success(request, f"The description of {run.tag} is saved.")
             return redirect(run)
-    return _ask(request, run, form, "describe", "Description of", "Save description")
+    return form_page(
+        request,
+        form,
+        f"Description of {run.tag}",
+        "Save description",
+        layout="tracks/base.html",
+        style="wide-form",
+        track=run.track,
+        crumbs=_crumbs(run),
+        lead=run.team.name,
+        saves=True,
+    )
 
 
 @require_POST
@@ -337,8 +345,9 @@ def move(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then disqualify the run. Organizers only, after the track closed."""
     run, form = _run(request, run_id), ReasonForm(request.POST or None)
-    if not (request.method == "POST" and form.is_valid()):
-        return _ask(request, run, form, "disqualify", "Disqualify", "Disqualify run")
+    page = disqualification_page(run)
+    if not page.is_given(request) or not form.is_valid():
+        return _ask(request, run, page, form)
     changes.disqualify(run=run, by=request.user, **form.cleaned_data)
     messages.success(request, f"{run.tag} is disqualified.")
     return redirect(run)
@@ -348,20 +357,21 @@ def disqualify(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for a reason, then reverse a disqualification. Organizers only."""
     run, form = _run(request, run_id), ReasonForm(request.POST or None)
-    if not (request.method == "POST" and form.is_valid()):
-        title = "Reverse the disqualification of"
-        return _ask(request, run, form, "reinstate", title, "Reverse disqualification")
+    page = reinstatement_page(run)
+    if not page.is_given(request) or not form.is_valid():
+        return _ask(request, run, page, form)
     changes.reinstate(run=run, by=request.user, **form.cleaned_data)
     messages.success(request, f"The disqualification of {run.tag} is reversed.")
     return redirect(run)
 
 
-def _ask(
-    request: AuthenticatedRequest, run: Run, form: Form, action: str, title: str, button: str
-) -> HttpResponse:
-    context = {"track": run.track, "run": run, "form": form}
-    context |= {"action": action, "title": title, "button": button}
-    return render(request, "pooling/runs/change.html", context, status=422 if form.errors else 200)
+def _ask(request: AuthenticatedRequest, run: Run, page: Confirmation, form: Form | None) -> HttpResponse:
+    layout = "tracks/base.html"
+    return confirmation_page(request, page, layout=layout, form=form, track=run.track, crumbs=_crumbs(run))
+
+
+def _crumbs(run: Run) -> list[tuple[str, str]]:
+    return [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]
 
 
 @user_page

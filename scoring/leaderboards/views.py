@@ -219,6 +219,9 @@ def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
         except ReleaseHindered:
             form.add_error("reason", "Some checks failed. Give a reason to release it anyway.")
     page = releases.release_page(board, form.cleaned_data["level"])
+    unasked = [*([] if page.hindrances else ["reason"]), *([] if page.is_wider else ["release_at", "zone"])]
+    for name in unasked:
+        form.fields[name].widget = forms.HiddenInput()
     return confirmation_page(
         request,
         page.question,

@@ -29,7 +29,7 @@ from scoring.qrels import topic_previews
 from scoring.qrels.frozen import NOTHING, grade_pool
 from scoring.selectors import boards_of, leaderboards_for, seen_by
 from tracks.models import Machine, Track
-from web.confirmation import Check, with_remarks
+from web.confirmation import Check
 from web.pages import counted
 from web.statements import Prepared, Statement
 
@@ -346,11 +346,7 @@ class FreezePage:
         """The name and words of the buttons that freeze the preview, the usual one first."""
         if self.preview is None:
             return []
-        n = self.n_remarks
-        return [
-            *([("score", with_remarks("Freeze and score", n))] if self.can_score else []),
-            ("", with_remarks("Freeze qrels", 0 if self.can_score else n)),
-        ]
+        return [*([("score", "Freeze and score")] if self.can_score else []), ("", "Freeze qrels")]
 
 
 def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:

@@ -130,8 +130,7 @@ def draft_page(track: Track) -> Confirmation:
         act="Make the track a draft again",
         button="Back to draft",
         back=track.get_absolute_url(),
-        text="Only organizers see a draft. Topics, protocol and collection can change again.",
+        text="Only organizers see a draft. Its topics, protocol, collection and address can change again.",
         checks=list(refusals(partial(services.check_draft, track))),
-        changeable=["Topics", "Protocol", "Collection", "Address"],
         notified="Nobody. Links to the track lead to “Page not found” until you open it again.",
     )

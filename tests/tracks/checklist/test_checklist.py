@@ -568,7 +568,7 @@ def contradictions(user: User, track: Track) -> list[str]:
         for link in page.xpath("//div[contains(@class, 'frame')]//a[not(@download)]/@href"):
             with suppress(Resolver404):
                 pages.setdefault(resolve(urlsplit(link).path).view_name, link)
-        is_home_or_question = page.xpath("//*[@id='next' or @id='confirm' or @class='two asked']")
+        is_home_or_question = page.xpath("//*[@id='next' or @id='act' or contains(@class, 'asked')]")
         if not is_home_or_question and not page.xpath("//section[@aria-label='Next step']"):
             wrong.append(f"{address}: no next step")
         if not is_home_or_question and not step.leads_to(response.resolver_match):

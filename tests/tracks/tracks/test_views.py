@@ -120,7 +120,8 @@ def test_closing_names_the_runs_and_what_is_missing(client: Client) -> None:
     after = client.get(address).content.decode()
 
     assert '<b class="text-break">No runs</b>' in before
-    assert "Close for runs with 1 remark left" in before
+    assert re.search(r'aria-describedby="remarks-left">Close for runs</button>', before)
+    assert "</span> 1 remark left</span>" in before
     assert "1 run from 1 of 2 teams" in after
     assert "1 team without a run" in after
     assert "silent" in after
@@ -169,7 +170,7 @@ def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_acc
         "No guidelines",
     ]
     assert [text for text in remarks if text not in page] == []
-    assert "Open for runs with 5 remarks left" in page
+    assert "</span> 5 remarks left</span>" in page
     assert (unaccepted.status_code, changed.status_code, track.status) == (422, 422, "draft")
     assert "Nothing is done yet: read the remarks above" in unaccepted.content.decode()
     assert confirm(client, address).url == track.get_absolute_url()
@@ -187,7 +188,8 @@ def test_what_blocks_the_opening_is_on_its_page_without_a_button(client: Client)
         f"Not possible: {track} has no topics yet. Import its topic file first. Import topics Remark:"
         in shown
     )
-    assert "1 problem, " in shown
+    assert "Not possible yet 1 problem, " in shown
+    assert "You can still change" not in shown
     assert "btn-primary" not in main
 
 
@@ -243,7 +245,7 @@ def test_track_with_a_run_or_a_download_is_not_made_a_draft_again(client: Client
     page = client.get(reverse("tracks:back_to_draft", args=["with-run"])).content.decode()
 
     assert {slug: answer.status_code for slug, answer in answers.items()} == {"with-run": 409, "fetched": 409}
-    assert "with-run has 1 run. A withdrawn run counts too" in page
+    assert "with-run has received 1 run, checked against its topics" in page
     assert "1 file was downloaded from fetched" in answers["fetched"].content.decode()
     assert set(Track.objects.values_list("status", flat=True)) == {"open"}
 
