@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from accounts import access
@@ -22,6 +23,7 @@ from scoring.models import Leaderboard
 from scoring.qrels.selectors import newest_of_people, qrels_for
 from scoring.selectors import board_or_404, listed_boards
 from tracks.deadlines.forms import LocalTimeField, ZoneField
+from tracks.deadlines.timeline import timeline
 from tracks.tracks.selectors import track_or_404
 from web import times
 from web.confirmation import confirmation_page
@@ -73,6 +75,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
         "boards": boards,
         "qrels": newest_of_people(request.user, track),
         "is_organizer": is_organizer,
+        "dates": [] if boards or is_organizer else timeline(track, timezone.now()),
     }
     return render(request, "scoring/leaderboards/leaderboards.html", context)
 

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -21,6 +22,7 @@ from scoring.qrels import exports, selectors, services
 from scoring.qrels.examples import material_page
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm, SupersedeForm
 from tracks.assessors.selectors import is_assessor
+from tracks.deadlines.timeline import timeline
 from tracks.tracks.selectors import track_or_404, tracks_organized_by
 from web.api.conditional import unless_known
 from web.confirmation import Confirmation, confirmation_page
@@ -35,11 +37,13 @@ from web.translation import translated_for_assessors
 def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     """Versions of a track's qrels. Organizers see all; others those of a leaderboard that they may see."""
     track = track_or_404(request.user, slug)
+    versions, is_organizer = selectors.qrels_of(request.user, track), access.oversees(request.user, track.pk)
     context = {
         "track": track,
-        "versions": selectors.qrels_of(request.user, track),
+        "versions": versions,
         "archived": selectors.archived_qrels_of(request.user, track),
-        "is_organizer": access.oversees(request.user, track.pk),
+        "is_organizer": is_organizer,
+        "dates": [] if versions or is_organizer else timeline(track, timezone.now()),
     }
     return render(request, "scoring/qrels/qrels_list.html", context)
 

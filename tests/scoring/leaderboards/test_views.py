@@ -1,6 +1,7 @@
 import csv
 import hashlib
 import re
+from datetime import date
 from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
@@ -26,7 +27,7 @@ from tests.helpers.judging import make_machine
 from tests.helpers.qrels_pages import digest_in
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.qrels.test_services import NINE
-from tracks.models import Track
+from tracks.models import Milestone, Track
 from tracks.tracks import services as track_services
 
 CAST = ["organizer", "ada", "member", "other", "stranger", "visitor"]
@@ -576,6 +577,19 @@ def test_empty_pages_name_what_appears_and_the_next_step(scene: Scene) -> None:
     assert "Runs are scored against qrels" in text_of(client_of(scene, "organizer"), board_list)
     assert "It appears here when the organizers release it" in text_of(client_of(scene, "member"), board_list)
     assert "Log in</a> to see leaderboards" in text_of(client_of(scene, "visitor"), board_list)
+
+
+@pytest.mark.parametrize("name", ["leaderboards", "qrels_list"])
+def test_pages_without_results_show_the_dates_of_the_track(scene: Scene, name: str) -> None:
+    address = reverse(f"scoring:{name}", args=["arq"])
+    before = text_of(client_of(scene, "visitor"), address)
+    Milestone.objects.create(track=scene.track, title="Results released", starts_on=date(2099, 8, 1))
+
+    pages = {person: text_of(client_of(scene, person), address) for person in ("visitor", "member")}
+
+    assert "Results released" not in before
+    assert all("Results released" in page and "2099-08-01" in page for page in pages.values())
+    assert "Results released" not in text_of(client_of(scene, "organizer"), address)
 
 
 def test_organizers_see_how_qrels_were_made_and_everybody_sees_dropped_topics(scored: Scene) -> None:
