@@ -1,6 +1,6 @@
 """Documents that are the same, or nearly, and were judged differently: candidates for a second look.
 
-Compared are the highest grades of the documents of a topic, of the current main and dual judgments. Formulas are the
+Compared are the highest grades of the documents of a topic, of the current main and second judgments. Formulas are the
 same if they have one visual id, as in pools. Texts are the same if title and body are; near-duplicates share most of
 their word bigrams (see `assay.passages`), and are searched one topic at a time.
 """

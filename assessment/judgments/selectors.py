@@ -142,7 +142,7 @@ class EarlierJudgment(NamedTuple):
 def earlier_judgments(
     task: Task, docnos: Collection[str], rules: JudgingRules
 ) -> dict[str, list[EarlierJudgment]]:
-    """The current main and dual judgments of some documents of a task, oldest first, in the words of its page.
+    """The current main and second judgments of some documents of a task, oldest first, in the words of its page.
 
     Empty for a blind adjudication, and for tasks of other batches.
     """

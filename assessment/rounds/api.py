@@ -1,4 +1,4 @@
-"""Dual batches, training rounds and adjudication batches for programs."""
+"""Batches of second judgments, training rounds and adjudication batches for programs."""
 
 from typing import Any, get_args
 

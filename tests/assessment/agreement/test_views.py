@@ -32,8 +32,8 @@ def organizer(scene: Scene) -> Client:
 
 @pytest.fixture
 def dual(scene: Scene) -> Scene:
-    """Ada judged the six units high, medium, low, not, high, and "do not know"; Bob, in a dual batch, judges the same
-    high, low, low, not, not, high."""
+    """Ada judged the six units high, medium, low, not, high, and "do not know"; Bob, in a batch of second judgments,
+    judges the same high, low, low, not, not, high."""
     choices = iter(("high", "medium", "low", "not-relevant", "high"))
     for choice in choices:
         judge(accept(scene.batch, scene.ada), choice, comment=f"Ada finds it {choice}. $x^2$ & <b>")

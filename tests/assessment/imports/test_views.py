@@ -347,7 +347,7 @@ def test_members_of_a_unit_come_in_as_they_went_out(organizer: Client) -> None:
 
 @pytest.fixture
 def judged(scene: Scene) -> Scene:
-    """Revisions, a non-answer, a topic that changed hands, training, a dual batch and an adjudication."""
+    """Revisions, a non-answer, a topic that changed hands, training, second judgments, adjudication."""
     task = accept(scene.batch, scene.ada)
     judge(task, "low", "=1+1")
     judge(task, "high", "“two\r\nlines”, 'quoted'")

@@ -1,4 +1,4 @@
-"""Dual batches and training rounds by the rule of a protocol, planned on the site."""
+"""Second judgments and training rounds by the rule of a protocol, planned on the site."""
 
 import re
 

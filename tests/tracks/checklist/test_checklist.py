@@ -659,7 +659,7 @@ def test_remark_that_somebody_accepts_stays_away_with_a_record(scene: Scene, cli
 
 
 def test_batch_closed_without_a_judgment_is_opened_again_or_skipped(scene: Scene, client: Client) -> None:
-    """Next does not lead to the agreement of a dual batch in which nobody judged anything."""
+    """Next does not lead to the agreement of a batch of second judgments in which nobody judged anything."""
     track = scene.track
     scene.submit(scene.ours, "good", "10 é 9")
     track_services.close(track=track)
