@@ -19,6 +19,7 @@ from assessment.judgments.answers import Answered, answers_in_words, in_language
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
 from pooling.pools.entries import ShownDocument, shown_documents
+from tracks.assessors.selectors import names_of_assessors
 from tracks.models import Track
 
 PAGE = 25
@@ -112,6 +113,7 @@ class DiscussionPage:
     n_agreed: int
     n_differing: int
     is_organizer: bool
+    names: dict[str, str]  # of assessors, by username
 
 
 def discussion_page(batch: Batch, reader: User, *, number: str | None) -> DiscussionPage:
@@ -130,6 +132,7 @@ def discussion_page(batch: Batch, reader: User, *, number: str | None) -> Discus
         n_agreed=sum(unit.note is not None and unit.note.grade is not None for unit in units),
         n_differing=sum(unit.n_choices > 1 for unit in units),
         is_organizer=reader.oversees(track.pk),
+        names=names_of_assessors(track),
     )
 
 

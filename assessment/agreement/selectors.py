@@ -1,7 +1,7 @@
 """The agreement of a track's assessors, and the units on which they disagree. For organizers only."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +35,7 @@ from assessment.judgments.stamps import by_topic
 from assessment.models import Batch, Judgment
 from pooling.models import Pool, PoolEntry
 from pooling.pools.entries import ShownDocument, ShownEntry, shown_documents, shown_entries
+from tracks.assessors.selectors import names_of, names_of_assessors
 from tracks.models import Assessor, Track
 from web.confirmation import Check
 
@@ -138,8 +139,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     assessors = report.by_assessor(pairs)
     accounts = [assessor.user for assessor in Assessor.objects.filter(track=track).select_related("user")]
     guests = frozenset(user.username for user in accounts if user.guest_until)
-    n_named = Counter(user.named for user in accounts)
-    names = {user.username: user.named for user in accounts if n_named[user.named] == 1}
+    names = names_of(accounts)
     shown = [row._replace(name=names.get(row.name, row.name)) for row in assessors if row.name not in guests]
     of_people = [
         replace(pair, first=names.get(pair.first, pair.first), second=names.get(pair.second, pair.second))
@@ -256,6 +256,7 @@ class DisagreementsPage:
     rows: Page[Disagreement]
     units: list[tuple[Disagreement, ShownEntry]]
     documents: dict[str, ShownDocument]
+    names: dict[str, str]  # of assessors, by username
 
 
 def disagreements_page(
@@ -268,7 +269,10 @@ def disagreements_page(
     documents = shown_documents(track.collection, [unit.docno for unit in rows])
     scales, scale = scales_of(track.protocol.parsed), scale_of(track.protocol.parsed, difference.scale)
     rounds = rounds_of(track)
-    return DisagreementsPage(track, rounds, of_round, scales, scale, difference, rows, units, documents)
+    names = names_of_assessors(track)
+    return DisagreementsPage(
+        track, rounds, of_round, scales, scale, difference, rows, units, documents, names
+    )
 
 
 def _entries_of(judgments: list[int]) -> list[ShownEntry]:

@@ -22,6 +22,7 @@ from assessment.judgments.selectors import current_judgments
 from assessment.models import MAIN_AND_DUAL
 from corpus.threads.selectors import addresses
 from pooling.pools.entries import latex_of
+from tracks.assessors.selectors import names_of_assessors
 from tracks.models import Topic, Track
 
 Kind = Literal["same formula", "same text", "near-duplicates"]
@@ -138,6 +139,7 @@ class DifferencesPage:
     topics: list[str]
     topic: str
     overlap_percent: int
+    names: dict[str, str]  # of assessors, by username
 
 
 def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> DifferencesPage:
@@ -164,6 +166,7 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
         topics=codes,
         topic=topic.code if topic else "",
         overlap_percent=round(100 * overlap_of(track)),
+        names=names_of_assessors(track),
     )
 
 

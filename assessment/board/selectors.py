@@ -33,6 +33,7 @@ from assessment.batches.progress import (
 from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from pooling.pools.entries import ShownDocument, shown_documents
+from tracks.assessors.selectors import names_of_assessors
 from tracks.models import Track
 from web.pages import counted
 
@@ -143,7 +144,7 @@ class TopicRow(NamedTuple):
 
     code: str
     assessors: list[str]
-    people: list[str]  # `assessors`, with the number of guests instead of their names
+    people: list[str]  # the names of `assessors`, with the number of guests instead of theirs
     judged: int
     total: int
     times: Times
@@ -193,7 +194,7 @@ class BoardPage:
     hours_each: float | None
     labels: list[str]
     assessors: list[AssessorRow]
-    shown: list[AssessorRow]  # with one row for all guests
+    shown: list[AssessorRow]  # with the names of people, and one row for all guests
     topics: list[TopicRow]
     mix_plot: plots.Plot
     days: list[Period]
@@ -239,9 +240,9 @@ def board_page(track: Track, key: str | None, *, by: str = "", is_paused: bool =
         Periods("hours", "By hour, UTC", "Hour", "Y-m-d H:i", hours, _plot(track, "Hour", "%H", hours)),
     ]
     rates = rates_of([progress.batch for progress in current.batches])
-    assessors = _assessor_rows(current, groups, rules, rates)
-    guests = _guests(current)
-    shown = _assessor_rows(current, groups, rules, rates, guests) if guests else assessors
+    names, guests = names_of_assessors(track), _guests(current)
+    together = names | dict.fromkeys(guests, counted(len(guests), "guest"))
+    shown = _assessor_rows(current, groups, rules, rates, together)
     skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
     skips = skipped.select_related("entry__topic", "assessor", "batch").order_by("-skipped_at")[:N_ROWS]
     remarks = [
@@ -266,9 +267,9 @@ def board_page(track: Track, key: str | None, *, by: str = "", is_paused: bool =
         else None,
         hours_each=hours_each(current.batches, rates),
         labels=[choice.label for choice in rules.choices],
-        assessors=assessors,
+        assessors=_assessor_rows(current, groups, rules, rates, {}),
         shown=shown,
-        topics=_topic_rows(current, groups, track),
+        topics=_topic_rows(current, groups, track, names),
         mix_plot=plots.shares(
             f"{track.slug}-choices",
             f"{track.name}: Choices by assessor",
@@ -322,13 +323,12 @@ def _assessor_rows(
     groups: Iterable[_Group],
     rules: JudgingRules,
     rates: Mapping[int, Rates],
-    guests: Collection[str] = (),
+    shown_names: Mapping[str, str],
 ) -> list[AssessorRow]:
-    """The work by assessor; that of `guests` is together in one row."""
-    together = counted(len(guests), "guest")
+    """The work by assessor. Those who are shown with the same name, as guests are, have one row."""
 
-    def named(name: str) -> str:
-        return together if name in guests else name
+    def named(username: str) -> str:
+        return shown_names.get(username, username)
 
     by_name: defaultdict[str, list[_Group]] = defaultdict(list)
     chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -364,14 +364,16 @@ def _assessor_rows(
     ]
 
 
-def _people(names: Collection[str], guests: frozenset[str]) -> list[str]:
+def _people(usernames: Collection[str], guests: frozenset[str], names: Mapping[str, str]) -> list[str]:
     """The names of assessors, with the number of guests among them instead of their names."""
-    n_guests = len(guests.intersection(names))
-    people = sorted(name for name in names if name not in guests)
+    n_guests = len(guests.intersection(usernames))
+    people = sorted(names.get(username, username) for username in usernames if username not in guests)
     return [*people, counted(n_guests, "guest")] if n_guests else people
 
 
-def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:
+def _topic_rows(
+    current: BoardScope, groups: Iterable[_Group], track: Track, shown_names: Mapping[str, str]
+) -> list[TopicRow]:
     by_topic: defaultdict[int, list[_Group]] = defaultdict(list)
     for group in groups:
         by_topic[group.topic_id].append(group)
@@ -400,7 +402,7 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
         TopicRow(
             code=codes[pk],
             assessors=sorted(names[pk]),
-            people=_people(names[pk], guests),
+            people=_people(names[pk], guests, shown_names),
             judged=judged,
             total=total,
             times=Times.from_seconds(_seconds(by_topic[pk])),

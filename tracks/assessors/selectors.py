@@ -1,5 +1,8 @@
 """Assessors of tracks."""
 
+from collections import Counter
+from collections.abc import Collection
+
 from django.db.models import QuerySet
 
 from accounts.access import AnyUser
@@ -47,6 +50,17 @@ def people_judging(track: Track) -> QuerySet[Assessor]:
 def tracks_judged_by(user: User, tracks: QuerySet[Track]) -> QuerySet[Track]:
     """Those of some tracks for which a user judges."""
     return tracks.filter(assessors__user=user, assessors__ended_at=None)
+
+
+def names_of_assessors(track: Track) -> dict[str, str]:
+    """The `names_of` everyone who judges or has judged for a track. One query."""
+    return names_of([assessor.user for assessor in track.assessors.select_related("user")])
+
+
+def names_of(people: Collection[User]) -> dict[str, str]:
+    """The names of people by username; the username where two have the same name."""
+    n_named = Counter(user.named for user in people)
+    return {user.username: user.named if n_named[user.named] == 1 else user.username for user in people}
 
 
 def code_names(track: Track) -> dict[int, str]:

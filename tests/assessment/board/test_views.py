@@ -16,7 +16,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Event
+from accounts.models import Event, User
 from assessment.board import differences
 from assessment.board.selectors import pace_of
 from assessment.judging import services as task_services
@@ -264,7 +264,7 @@ def test_pace_covers_the_last_seven_days_only() -> None:
 
 def test_non_answer_is_settled_by_an_adjudication(judged: Scene, organizer: Client) -> None:
     listed = text_of(page(organizer, "disagreements", judged.track, rule="non-answer"))
-    assert "1 unit." in listed
+    assert "1 unit ·" in listed
     assert "It is in Russian." in listed
 
     address = reverse("assessment:new_adjudication", args=[judged.track.slug])
@@ -274,6 +274,19 @@ def test_non_answer_is_settled_by_an_adjudication(judged: Scene, organizer: Clie
     assert response.status_code == 302
     assert Batch.objects.get(name="Settle").selected.count() == 1
     assert "1 judgment without a grade" not in text_of(page(organizer, "board", judged.track))
+
+
+@pytest.mark.parametrize("name", ["board", "disagreements"])
+def test_pages_name_assessors_as_the_batch_does_and_files_by_their_accounts(
+    judged: Scene, organizer: Client, name: str
+) -> None:
+    User.objects.filter(pk=judged.ada.pk).update(first_name="Ada", last_name="King")
+
+    text = text_of(page(organizer, name, judged.track, rule="non-answer"))
+
+    assert "Ada King" in text_of(organizer.get(judged.batch.get_absolute_url()).content.decode())
+    assert "Ada King" in text
+    assert [row["assessor"] for row in table(organizer, judged.track, "assessors")] == ["ada"]
 
 
 def test_same_and_nearly_same_texts_with_different_grades_are_found(scene: Scene, organizer: Client) -> None:

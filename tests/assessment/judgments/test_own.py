@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import lxml.html
 import pytest
 from django.db import connection
 from django.test import Client
@@ -112,3 +113,17 @@ def test_pages_keep_the_filter_and_take_the_same_queries(
     assert rows(page) == [("A.1", "high")]
     assert "choice=high&amp;page=1" in page.content.decode()
     assert len(one_row) == len(all_on_one_page) <= 8
+
+
+def test_own_judgments_have_the_titles_of_topics_and_comments_below_choices(judged: Scene) -> None:
+    judged.first.title = "Sums of cubes"
+    judged.first.save()
+
+    html = own(judged).content.decode()
+
+    lines = lxml.html.document_fromstring(html).xpath("//main//table/tbody/tr")
+    texts = [[" ".join(cell.text_content().split()) for cell in line] for line in lines]
+    assert all("Sums of cubes" in row[0] for row in texts if row[0].startswith(judged.first.code))
+    comment = Judgment.objects.exclude(comment="").order_by("-pk")[0].comment
+    assert any(comment in row[2] for row in texts)
+    assert {len(row) for row in texts} == {5}
