@@ -155,11 +155,6 @@ class TopicPage(LeaderboardPage):
     unique: list[UniqueUnits] | None
     has_runs: bool
 
-    @property
-    def has_choices(self) -> bool:
-        """False if the grades are sums, which no assessor chooses."""
-        return any(label for _, label, _ in self.grades)
-
 
 def topic_page(
     user: AnyUser,

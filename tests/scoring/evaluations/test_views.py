@@ -234,6 +234,7 @@ def test_reader_without_runs_sees_no_ranks_on_the_page_of_a_topic(scored: Scene)
     assert "Rank in each run" in own
     assert "The judged units. The ranks of your own runs appear here" in others
     assert "Rank in each run" not in others
+    assert '>3 <span class="grade-label">High</span></th>' in " ".join(others.split())
     assert ">Leaderboard</a></li>" in others, "the crumb, without the only version"
 
 
