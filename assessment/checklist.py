@@ -177,7 +177,7 @@ def judging(campaign: Campaign) -> Iterator[Point]:
         campaign.address("assessment:agreement"),
         n > 0 and bool(_statuses(campaign, Batch.Kind.ADJUDICATION)),
         action="Look at the agreement",
-        detail="it shows how well assessors agree, and which units an adjudication can settle.",
+        detail="It shows how well assessors agree, and which units an adjudication can settle.",
         is_optional=not (n and is_judged_twice),
         meanwhile=(("Make an adjudication batch…", campaign.address("assessment:new_adjudication")),),
         look=(lambda: _chance(campaign)) if is_judged_twice else tuple,
@@ -203,7 +203,7 @@ def _discussion(campaign: Campaign) -> Iterator[Point]:
         address_of("assessment:discussion", batch.pk),
         batch.discussion != Batch.Discussion.HIDDEN,
         action="Discuss the training round",
-        detail="assessors compare their grades, and agree on what a grade means. Share it with them on the page.",
+        detail="Assessors compare their grades, and agree on what a grade means. Share it with them on the page.",
         is_optional=not _statuses(campaign, Batch.Kind.MAIN) <= {Batch.Status.DRAFT},
         skip="discussion",
         dismiss="Mark as seen",
@@ -268,7 +268,7 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
             is_form=True,
             is_done=False,
             action="Open batch again",
-            detail=f"the batch {closed} is closed, and {few}.",
+            detail=f"The batch {closed} is closed, and {few}.",
             skip=skip,
         )
     if batches:
@@ -296,17 +296,17 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
     address = address_of(PLANS[kind], ready[0].pk) if kind in PLANS else point.address
     if kind in PLANS:
         action = "Plan a training round"
-        detail = "the protocol states it: assessors judge and discuss some topics before the main judging."
+        detail = "By the protocol, assessors judge and discuss some topics before the main judging."
         if kind == Batch.Kind.DUAL:
             action, is_judged = (
                 "Plan second judgments",
                 _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED},
             )
-            detail = "other assessors judge some topics a second time, which shows how well assessors agree."
+            detail = "Other assessors judge some topics a second time, which shows how well assessors agree."
             point = point._replace(is_possible=is_judged)
         if (n := campaign.numbers["n_people"]) < 2:
             address, action = campaign.address("participation:add_people"), "Add people"
-            need = "second judgments need" if kind == Batch.Kind.DUAL else "a training round needs"
+            need = "Second judgments need" if kind == Batch.Kind.DUAL else "A training round needs"
             detail = f"{need} 2 assessors to compare, and the track has {n}."
         return point._replace(address=address, action=action, detail=detail)
     is_training = Batch.Status.OPEN in _statuses(campaign, Batch.Kind.TRAINING)

@@ -61,7 +61,7 @@ def links(campaign: Campaign) -> Iterator[Point]:
         f"{campaign.address('participation:people')}#links",
         is_done=False,
         action="Send the links",
-        detail="with them, people choose a password and log in.",
+        detail="With them, people choose a password and log in.",
         skip=sent_key(campaign.track, campaign.numbers["newest_link"]),
         dismiss="Mark as sent",
     )

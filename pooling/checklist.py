@@ -43,7 +43,7 @@ def runs_of(track: Any) -> QuerySet[Run]:
 def pools_of(track: Any) -> QuerySet[Pool]:
     """The pools, newest first."""
     pools = Pool.objects.filter(track=track).order_by("-pk")
-    return pools.only("track", "name", "protocol", "status", "tops_up")
+    return pools.only("track", "name", "protocol", "status", "tops_up", "sha256")
 
 
 @listed

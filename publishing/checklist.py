@@ -43,7 +43,7 @@ def archive(campaign: Campaign) -> Iterator[Point]:
         n > 0 and not later,
         (Problem(problem),) if later else (),
         action="Make an archive",
-        detail="one file keeps the whole campaign, so that others can check it and build on it.",
+        detail="One file keeps the whole campaign, so that others can check it and build on it.",
         is_optional=not is_over(campaign),
         skip="archive",
     )

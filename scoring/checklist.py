@@ -7,9 +7,11 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import JSONObject
 
-from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
+from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged, progress_of
 from assessment.models import Batch, Judgment
 from pooling.checklist import announce_opening, closing_of, counts_of, deadlines_of, pools_of, runs_of
+from pooling.models import Pool
+from pooling.pools.selectors import missing_texts
 from scoring.leaderboards.releases import human_sample, kinds_in, missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
@@ -113,6 +115,51 @@ def _changes(campaign: Campaign, newest: Qrels) -> bool:
     return later.exists()
 
 
+@points(Phase.SET_UP, 115)
+def texts(campaign: Campaign) -> Iterator[Point]:
+    """The texts for assessors: the choice of a collection, without which a lab may do, and the units that it lacks.
+
+    Until a batch was judged, units without a text are something to look at; not if qrels came from elsewhere.
+    """
+    track = campaign.track
+    pools = [pool for pool in campaign.rows(pools_of) if pool.status == Pool.Status.READY]
+    batches = campaign.rows(batches_of)
+    is_judged = any(batch.status == Batch.Status.CLOSED for batch in batches)
+    is_ahead = not is_judged and (bool(batches) or not campaign.rows(qrels_of))
+    lacking = [(missing_texts(pool, track), pool) for pool in pools] if is_ahead else []
+    problems = [Problem(text, pool.get_absolute_url()) for text, pool in lacking if text]
+    if track.collection is None and campaign.protocol.takes_runs:
+        yield _no_collection(campaign, problems, is_ahead=is_ahead)
+    elif problems:
+        text = "some are not in the collection"
+        yield Point("Texts of the units", text, problems[0].address, False, tuple(problems), is_optional=True)
+
+
+def _no_collection(campaign: Campaign, problems: list[Problem], *, is_ahead: bool) -> Point:
+    """The choice of a collection, which is possible until a pool is built."""
+    track, has_own_texts = campaign.track, campaign.protocol.has_own_texts
+    is_linked = any(pool.status != Pool.Status.FAILED for pool in campaign.rows(pools_of))
+    can_choose = track.status == Track.Status.DRAFT or not is_linked
+    address = f"{campaign.address('tracks:edit_track')}?first=collection" if can_choose else ""
+    is_open = track.status == Track.Status.OPEN
+    effects = [] if has_own_texts else ["assessors will see no text"]
+    effects += ["unknown documents in runs are accepted"] if is_open else []
+    if not problems and effects and (is_open or (is_ahead and track.status != Track.Status.DRAFT)):
+        problems = [Problem(f"The track has no collection: {', and '.join(effects)}.", address)]
+    return Point(
+        "Collection",
+        "none chosen",
+        address,
+        False,
+        tuple(problems),
+        action="Choose the collection",
+        detail="Runs are checked against its documents."
+        if has_own_texts
+        else "Assessors read its texts, and runs are checked against its documents.",
+        skip="collection",
+    )
+
+
 @points(Phase.RUNS, 25)
 def closing(campaign: Campaign) -> Iterator[Point]:
     """The end of the runs, which pools need, and the release of a leaderboard: a run could be made from its qrels.
@@ -131,7 +178,7 @@ def closing(campaign: Campaign) -> Iterator[Point]:
     on = f"on {ends}" if ends else "runs can still come in"
     detail = "" if ends else "No deadline is set, so the track stays open until you close it."
     if is_due and not ends:
-        detail = "while the track is open, a run could be made from the qrels that you release."
+        detail = "While the track is open, a run could be made from the qrels that you release."
     yield Point(
         "Close for runs",
         "not open yet" if is_draft else on if is_open else "closed",
@@ -196,7 +243,7 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
     if board is None:
         address = newest.get_absolute_url() if newest else campaign.address("scoring:leaderboards")
         action = "Score the runs"
-        detail = f"{newest} has no leaderboard yet."
+        detail = f"Qrels {newest} have no leaderboard yet."
         is_possible = newest is not None
         yield Point("Leaderboard", "none yet", address, False, (), action, detail, is_possible=is_possible)
     else:
@@ -259,14 +306,23 @@ def release(campaign: Campaign) -> Iterator[Point]:
     released = next((board for board in shown if board.release != Leaderboard.Release.HIDDEN), None)
     if released is not None:
         state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
-        yield Point("Release", state, released.get_absolute_url(), True, tuple(map(Problem, reasons)))
+        problems = [*map(Problem, reasons), *_other_open_batches(campaign, released)]
+        yield Point("Release", state, released.get_absolute_url(), True, tuple(problems))
         newer = list(_newer(shown[0], released))
-        yield _announcement(campaign, released)._replace(
-            is_possible=not newer, is_optional=not is_over(campaign)
-        )
+        yield _announcement(campaign, released)._replace(is_possible=not newer, is_optional=bool(newer))
         yield from newer
         return
     yield _to_release(campaign, next(iter(shown), None))
+
+
+def _other_open_batches(campaign: Campaign, board: Any) -> Iterator[Problem]:
+    """The open batches, except training, whose judgments do not change the qrels of a leaderboard."""
+    in_qrels = {Batch.Kind.TRAINING, *kinds_in(board.qrels)}
+    for progress in campaign.once(progress_of).values():
+        batch = progress.batch
+        if batch.status == Batch.Status.OPEN and batch.kind not in in_qrels:
+            text = f"{batch} is still open: {progress.judged:,} of {progress.total:,} judged."
+            yield Problem(text, batch.get_absolute_url())
 
 
 def _announcement(campaign: Campaign, released: Any) -> Point:
@@ -287,7 +343,7 @@ def _announcement(campaign: Campaign, released: Any) -> Point:
         else f"{address}&audiences=teams",
         is_done,
         action="Announce the results",
-        detail="teams and readers learn where the results are.",
+        detail="Teams and readers learn where the results are.",
         skip="announcement",
     )
 
@@ -299,7 +355,7 @@ def _to_release(campaign: Campaign, board: Any) -> Point:
         return point._replace(is_possible=False)
     if campaign.once(closing_of).ends and CLOSING not in campaign.track.skipped:
         return point._replace(waits="The leaderboard can be released when runs have closed.")
-    reasons = _reasons(campaign, board)
+    reasons = _reasons(campaign, board) + [problem.text for problem in _other_open_batches(campaign, board)]
     return point._replace(
         address=f"{address_of('scoring:release', board.pk)}?level=public",
         action="Release to everybody",

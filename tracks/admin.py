@@ -118,9 +118,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Track | None = None) -> list[str]:
         """Fields that cannot change once the track was opened, because runs are checked against them."""
-        if obj is None or obj.status == Track.Status.DRAFT:
-            return []
-        return sorted(services.FIXED_ONCE_OPENED)
+        return sorted(services.fixed_fields(obj)) if obj else []
 
     def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
         services.edit(track=obj, changed=form.changed_data)

@@ -24,6 +24,7 @@ class Unit:
         has_members: whether each of its members has a choice.
         has_nuggets: whether it is a nugget or a citation of an answer; then qrels have the nuggets of each topic.
         has_weights: whether its nuggets are the weighted criteria of rubrics.
+        has_own_text: whether a run or a table has its text, so that assessors can read it without a collection.
         beyond_files: what it needs that files for `assay judge` do not have.
     """
 
@@ -34,6 +35,7 @@ class Unit:
     has_members: bool = False
     has_nuggets: bool = False
     has_weights: bool = False
+    has_own_text: bool = False
     beyond_files: str = ""
 
     @property
@@ -98,12 +100,14 @@ BY_LAYOUT: Mapping[str, Unit] = MappingProxyType(
         "citation": Unit(
             title="a topic and a cited passage",
             kinds=("passage",),
+            has_own_text=True,
             beyond_files="citations among the posts around them",
         ),
         "generated-answer": Unit(
             title="a generated answer with its nuggets and citations",
             kinds=("generated-answer",),
             is_blind=True,
+            has_own_text=True,
             has_nuggets=True,
             beyond_files="parts of generated answers",
         ),
@@ -111,6 +115,7 @@ BY_LAYOUT: Mapping[str, Unit] = MappingProxyType(
             title="a generated answer with the criteria of its rubric and its citations",
             kinds=("generated-answer",),
             is_blind=True,
+            has_own_text=True,
             has_nuggets=True,
             has_weights=True,
             beyond_files="parts of generated answers",
@@ -119,9 +124,10 @@ BY_LAYOUT: Mapping[str, Unit] = MappingProxyType(
             title="two generated answers side by side",
             kinds=("generated-answer",),
             is_blind=True,
+            has_own_text=True,
             beyond_files="the texts of generated answers",
         ),
-        "form": Unit(title="a row of a table, on a page of your own HTML"),
+        "form": Unit(title="a row of a table, on a page of your own HTML", has_own_text=True),
         "pair": Pair(title="two documents side by side"),
     }
 )

@@ -31,7 +31,8 @@ from home.track_home import track_home
 from jobs.models import Job
 from jobs.selectors import may_control
 from participation.models import Team
-from pooling.models import Run
+from pooling.models import Pool, Run
+from pooling.pools.selectors import missing_texts as missing_texts_of
 from publishing.documents.selectors import documents_of_team as team_documents
 from publishing.published_runs.selectors import publication_of
 from scoring.checklist import boards_of
@@ -46,6 +47,7 @@ from tracks.checklist.selectors import Checklist, Next, checklist
 from tracks.deadline_acceptance import Acceptance, next_closing, timetable
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
+from tracks.tracks.services import fixed_fields
 from web.links import address_of
 from web.pages import context_of, counted, hours, size
 from web.slots import parts_of
@@ -110,9 +112,9 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
     page, match = _checklist_of(context, track), context["request"].resolver_match
     states = {
-        phase.phase.value: (phase.state_in_short, phase.is_done, any(point.is_next for point in phase.points))
+        phase.phase.value: (phase.state, phase.is_done, any(point.is_next for point in phase.points))
         for phase in page.phases
-        if phase.n_required
+        if phase.state
     }
     has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
     batches = {(batch.kind, batch.status) for batch in page.campaign.rows(batches_of)}
@@ -392,6 +394,24 @@ def runs_of_family(context: template.Context, board: Leaderboard) -> dict[str, o
 def phases_of_track(track: Track) -> dict[str, object]:
     """The phases of a track, each with a link to its page; nothing if the protocol has none."""
     return {"track": track, "phases": track.protocol.parsed.runs.phases}
+
+
+@register.inclusion_tag("pooling/pools/_no_collection.html")
+def no_collection(track: Track) -> dict[str, object]:
+    """Say before a pool is built that assessors will see no text, with a link to the choice of a collection."""
+    is_missing = track.collection is None and not track.protocol.parsed.has_own_texts
+    return {"track": track, "is_missing": is_missing, "can_choose": "collection" not in fixed_fields(track)}
+
+
+@register.inclusion_tag("assessment/batches/_missing_texts.html", takes_context=True)
+def missing_texts(context: template.Context, pool: Pool) -> dict[str, object]:
+    """Say that assessors will not see texts of units of a pool, as long as no batch of it was judged."""
+    track = context["track"]
+    rows = _checklist_of(context, track).campaign.rows(batches_of)
+    batches = [batch for batch in rows if batch.pool_id == pool.pk]
+    is_judged = any(batch.status == Batch.Status.CLOSED for batch in batches)
+    sentence = "" if is_judged or pool.status != Pool.Status.READY else missing_texts_of(pool, track)
+    return {"sentence": sentence, "track": track, "pool": pool, "has_batch": bool(batches)}
 
 
 @register.simple_tag(takes_context=True)

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import F, Func, IntegerField, QuerySet
+from django.db.models import Count, F, Func, IntegerField, Q, QuerySet
 from django.http import Http404
 
 from accounts.models import User
@@ -15,9 +16,10 @@ from assay.preferences.votes import Vote, as_lines
 from assay.protocols.schema import RunRules
 from assay.tables import natural
 from jobs.models import Job
-from pooling.models import Pool, PoolRun, Run
+from pooling.models import Pool, PoolEntry, PoolRun, Run
 from tracks.models import Track
 from tracks.topics.selectors import FORMULA_UNITS
+from web.pages import counted
 from web.statements import Prepared
 
 OVERLAP_RUNS = 24  # in a matrix
@@ -51,6 +53,36 @@ def n_pools(track: Track) -> tuple[int, int]:
     pools = _POOLS(track=track.pk)
     ready = [pool for pool in pools if pool.status == Pool.Status.READY]
     return len(pools), sum(pool.protocol_id == track.protocol_id for pool in ready)
+
+
+def missing_texts(pool: Pool, track: Track) -> str:
+    """A sentence about the units of a pool whose texts assessors will not see; empty if there are none.
+
+    Texts of pairs and formulas are looked up when they are judged: with a collection, these have no remark. Each
+    process counts the units of a pool once, by its digest.
+    """
+    collection, judged = track.collection, track.protocol.parsed.judged
+    is_looked_up_later = collection is not None and (judged.is_formula or judged.has_votes)
+    if track.protocol.parsed.has_own_texts or is_looked_up_later:
+        return ""
+    count = _texts if pool.sha256 else _texts.__wrapped__
+    n, total = count(pool.pk, pool.sha256)
+    if not n:
+        return ""
+    texts = "no text" if n == total else "no text of some units"
+    verb = "is" if n == total == 1 else "are"
+    where = "a collection" if collection is None else f"the collection {collection}"
+    return f"Assessors will see {texts}: {n:,} of {counted(total, 'unit')} {verb} not in {where}."
+
+
+@lru_cache(maxsize=256)
+def _texts(pool_id: int, _sha256: str) -> tuple[int, int]:
+    """The number of units of a pool without a text, and that of all its units."""
+    is_without = Q(document=None, passage="")
+    counts = PoolEntry.objects.filter(pool=pool_id).aggregate(
+        n=Count("pk", filter=is_without), total=Count("pk")
+    )
+    return counts["n"], counts["total"]
 
 
 def pools() -> QuerySet[Pool]:

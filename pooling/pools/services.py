@@ -358,6 +358,13 @@ def check_deletion(pool: Pool) -> None:
     check_unused(pool, PARTS)
 
 
+@track_services.checks_collection
+def check_collection(*, track: Track) -> None:
+    """Refuse to choose the collection of an opened track that has a pool: its units were linked to texts."""
+    if track.pools.exclude(status=Pool.Status.FAILED).exists():
+        raise pool_refused(f"{track} has a pool, which was built without a collection.")
+
+
 @transaction.atomic
 def delete(*, pool: Pool, by: User) -> None:
     """Delete a pool with its units. It can be built again from the same runs with the same seed.

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from assay.formats.text import listed
 from assessment.agreement.selectors import remarks as agreement_remarks
+from assessment.batches.progress import BatchProgress, progress_of_each
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
 from participation.teams.selectors import run_counts
@@ -141,7 +142,9 @@ def hindrances(board: Leaderboard) -> list[str]:
 
 
 def kinds_in(qrels: Qrels) -> set[str]:
-    """The kinds of batches of people whose judgments are in frozen qrels."""
+    """The kinds of batches of people whose judgments are in qrels; none if they were imported."""
+    if qrels.source == Qrels.Source.IMPORTED:
+        return set()
     return {Batch.Kind.MAIN, Batch.Kind.ADJUDICATION, *qrels.report.get("also", ())}
 
 
@@ -158,7 +161,7 @@ def human_sample(board: Leaderboard) -> int:
 def reasons_to_wait(
     board: Leaderboard, *, missing: list[str], will_open: bool, opened: list[str], n_sampled: int
 ) -> list[str]:
-    """As `hindrances`, without a query. Open batches do not change imported qrels.
+    """As `hindrances`, without a query.
 
     Args:
         missing: the tags of `missing_runs`.
@@ -181,7 +184,7 @@ def reasons_to_wait(
         reasons.append(f"{track} will open for runs at a set time: a run could be made from the qrels.")
     if track.status == Track.Status.OPEN:
         reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
-    if opened and board.qrels.source != Qrels.Source.IMPORTED:
+    if opened:
         verb = "is" if len(opened) == 1 else "are"
         reasons.append(
             f"{counted(len(opened), 'batch,batches')} {verb} open, so grades can still change: {', '.join(opened)}."
@@ -228,6 +231,10 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         yield Check("ok", f"{counts.submitting:,} of {counted(counts.teams, 'team')} submitted runs")
     if qrels.source == Qrels.Source.FROZEN and not qrels.machine_name:
         yield from agreement_remarks(track)
+    for progress in _other_open_batches(board):
+        label = f"{progress.batch} is still open: {progress.judged:,} of {progress.total:,} judged"
+        address = progress.batch.get_absolute_url()
+        yield Check("look", label, "Its judgments are not in these qrels.", address, "Progress")
     link = ("", qrels.get_absolute_url(), "Qrels")
     if others := other_judges(track.qrels.all(), qrels):
         yield Check("look", others.removesuffix("."), *link)
@@ -250,6 +257,13 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         lines = f"{counted(sum(unknown.values()), 'line')} with documents that the collection does not have"
         address = reverse("pooling:runs", args=[track.slug])
         yield Check("look", f"{lines}: {named(list(unknown))}", "", address, "Runs")
+
+
+def _other_open_batches(board: Leaderboard) -> list[BatchProgress]:
+    """The open batches of people, except training, whose judgments do not change the qrels, with their progress."""
+    batches = Batch.objects.filter(pool__track=board.track, status=Batch.Status.OPEN)
+    batches = batches.exclude(kind__in={Batch.Kind.MACHINE, Batch.Kind.TRAINING, *kinds_in(board.qrels)})
+    return list(progress_of_each(batches).values())
 
 
 def _audience(track: Track, *, is_public: bool) -> str:

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 
 from assessment.batches import selectors as batch_selectors
 from assessment.judging import move_to_front
+from pooling.pools import selectors as pool_selectors
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import selectors as board_selectors
 from tests import servers
@@ -95,6 +96,7 @@ def _store(memory: _Memory) -> None:
         (_folder() / name).write_bytes(content)
     # what the process and Redis keep by the ids of rows, which have another meaning in each test
     batch_selectors._pool_sizes.cache_clear()
+    pool_selectors._texts.cache_clear()
     move_to_front._topic.cache_clear()
     board_selectors._cells.cache_clear()
     evaluation_selectors._summaries.cache_clear()

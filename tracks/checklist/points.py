@@ -65,6 +65,7 @@ class Point(NamedTuple):
 
     Args:
         action: the words of the button if the point comes next, the same as on the page at the address.
+        detail: why somebody does it, or what it needs, in whole sentences.
         is_form: the address takes a form without fields, and its effect can be undone: the button acts at once.
         is_possible: whether it can be done now. The checklist skips a point that cannot.
         waits: why nobody needs to act, as a whole sentence; the point is then not the next one.

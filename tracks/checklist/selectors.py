@@ -48,11 +48,6 @@ class Next(NamedTuple):
         )
 
     @property
-    def sentence(self) -> str:
-        """Its line: why somebody takes it, as its button has the text, or the state if nobody needs to act."""
-        return self.detail or self.text if self.kind in {Kind.REPAIR, Kind.DO} else self.text
-
-    @property
     def also(self) -> str:
         """The labels of the other points that its phase recommends."""
         return ", ".join(point.label for point in self.skips[1:])
@@ -84,12 +79,16 @@ class Next(NamedTuple):
 
 @dataclass(frozen=True)
 class PhasePoints:
-    """The points of a phase. Required are those that are asked for: a later phase has not begun without them."""
+    """The points of a phase. Required are those that are asked for: a later phase has not begun without them.
+
+    The problems that take queries do not count: only the home knows them, and every page shows the same state.
+    """
 
     phase: Phase
     points: list[Point]
     n_done: int
     n_required: int
+    n_problems: int
 
     @property
     def has_begun(self) -> bool:
@@ -100,29 +99,17 @@ class PhasePoints:
         return self.n_required - self.n_done
 
     @property
-    def n_recommended(self) -> int:
-        """The number of those left that can be skipped."""
-        return sum(bool(point.skip) for point in self.points if not (point.is_done or point.is_optional))
-
-    @property
-    def n_problems(self) -> int:
-        return sum(len(point.problems) for point in self.points)
-
-    @property
     def is_done(self) -> bool:
         return not (self.n_left or self.n_problems)
 
     @property
     def state(self) -> str:
-        n_to_do = self.n_left - self.n_recommended
-        left = [f"{n_to_do:,} to do"] if n_to_do else []
-        left += [f"{self.n_recommended:,} recommended"] if self.n_recommended else []
-        return "done" if self.is_done else ", ".join(left) or f"{self.n_problems:,} to look at"
-
-    @property
-    def state_in_short(self) -> str:
-        """The state without what is only recommended: it fits on a line of the navigation."""
-        return f"{self.n_left:,} to do" if self.n_left else self.state
+        """The number of points left, or of problems, in the same words on every page; empty if nothing is asked for."""
+        if self.n_left:
+            return f"{self.n_left:,} to do"
+        if self.n_problems:
+            return f"{self.n_problems:,} to look at"
+        return "done" if self.n_required else ""
 
     @property
     def progress(self) -> float:
@@ -245,7 +232,11 @@ def _checklist(campaign: Campaign) -> Checklist:
     for phase in reversed(PHASES):
         points = [_asked_for(point, phase, begun, track) for point in points_of(campaign, phase)]
         required = [point for point in points if not point.is_optional]
-        phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
+        n_done, n_problems = (
+            sum(point.is_done for point in required),
+            sum(len(point.problems) for point in points),
+        )
+        phases.insert(0, PhasePoints(phase, points, n_done, len(required), n_problems))
         begun = begun or (phase if phases[0].has_begun else None)
     step = _next(phases)
     for listed in phases:
@@ -310,7 +301,7 @@ def _to_do(point: Point, phase: PhasePoints) -> Next:
             and not (other.is_done or other.is_optional or other.waits)
         ]
         skips = (point, *others)
-        detail = f"Recommended: {detail}"
+        detail = f"Recommended. {detail}"
     return Next(
         Kind.DO, point.action, detail, point.address, point.is_form, skips, point.meanwhile, point.look
     )

@@ -15,7 +15,6 @@ from django.db.models import (
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
-from assay.errors import Refused
 from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Clustering, Collection
 from jobs.models import Job
@@ -32,7 +31,6 @@ from tracks.models import (
     Track,
 )
 from tracks.tracks.selectors import says_before
-from tracks.tracks.services import check_draft
 from web.confirmation import Check
 from web.links import address_of
 from web.pages import counted
@@ -166,38 +164,6 @@ def choice(campaign: Campaign) -> Iterator[Point]:
     )
 
 
-@points(Phase.SET_UP, 115)
-def missing_collection(campaign: Campaign) -> Iterator[Point]:
-    """The choice of a collection, which only a draft can make. A lab may do without one."""
-    track = campaign.track
-    if track.collection is not None or not campaign.protocol.takes_runs:
-        return
-    yield Point(
-        "Collection",
-        "none chosen",
-        f"{campaign.address('tracks:edit_track')}?first=collection"
-        if track.status == Track.Status.DRAFT
-        else "",
-        False,
-        action="Choose the collection",
-        detail="runs are checked against the documents of the collection. Once the track is open, it cannot change.",
-        look=tuple if track.status != Track.Status.OPEN else lambda: _opened_without_collection(track),
-        skip="collection",
-    )
-
-
-def _opened_without_collection(track: Track) -> Iterator[Problem]:
-    """Remark on the missing collection, with the way back to a draft as long as there is one."""
-    text = "Runs are checked without a collection: unknown documents are accepted."
-    try:
-        check_draft(track)
-    except Refused:
-        yield Problem(text)
-    else:
-        text = f"{text} To choose one, make the track a draft again."
-        yield Problem(text, address_of("tracks:back_to_draft", track.slug))
-
-
 @points(Phase.SET_UP, 120)
 def data(campaign: Campaign) -> Iterator[Point]:
     """The documents that teams download. A lab may give them out elsewhere, so nobody has to."""
@@ -218,7 +184,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
             address=address_of("tracks:edit_download", track.slug, counts["hidden_download"]),
             problems=() if is_late else (Problem(text),),
             action="Release the documents",
-            detail="teams download the documents from the site.",
+            detail="Teams download the documents from the site.",
         )
     else:
         text = "Teams cannot download the documents: export the collection to the downloads, or link it."
@@ -226,7 +192,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
             address=campaign.address("tracks:export_collection"),
             problems=() if is_late else (Problem(text, page),),
             action="Export the collection",
-            detail="teams download the documents from the site. You see the files before you release them.",
+            detail="Teams download the documents from the site. You see the files before you release them.",
             is_form=True,
             is_possible=track.collection.status == Collection.Status.READY,
         )
@@ -244,7 +210,7 @@ def description(campaign: Campaign) -> Iterator[Point]:
         f"{campaign.address('tracks:edit_track')}?first=description",
         is_written,
         action="Describe the track",
-        detail="visitors and teams read the description on the page of the track.",
+        detail="Visitors and teams read the description on the page of the track.",
         skip="description",
     )
 
@@ -259,7 +225,7 @@ def guidelines(campaign: Campaign) -> Iterator[Point]:
         campaign.address("tracks:guidelines" if number else "tracks:edit_guidelines"),
         number is not None,
         action="Write guidelines",
-        detail="assessors and teams read in them what a grade means.",
+        detail="Assessors and teams read in them what a grade means.",
         needed_by=Phase.JUDGING,
         skip="guidelines",
     )
@@ -314,7 +280,7 @@ def deadlines(campaign: Campaign) -> Iterator[Point]:
         campaign.address("tracks:deadlines"),
         closes,
         action="Set dates",
-        detail="runs close by themselves, and teams see until when they can submit.",
+        detail="Runs close by themselves, and teams see until when they can submit.",
         skip="deadlines",
     )
 

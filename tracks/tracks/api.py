@@ -157,14 +157,14 @@ class Tracks(Endpoints):
     def update_track(self, request: Request, slug: str) -> object:
         """Change a track.
 
-        What runs are checked against, its protocol and its collection, is fixed once the track was opened.
+        What runs are checked against, its protocol and its collection, is fixed once the track was opened. A track
+        without a collection can get one until it has a pool.
         """
         user = person_of(request)
         track = services.lock(track_of(request, slug).pk)
         require_match(request, _detail(request, track))
         changes = self.validated(request)
-        fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
-        if fixed and track.status != Track.Status.DRAFT:
+        if fixed := sorted(set(changes) & services.fixed_fields(track)):
             raise services.track_refused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
         form = _form(changes, track, user)
         services.edit(track=form.save(commit=False), changed=form.changed_data)

@@ -10,7 +10,7 @@ from accounts.models import User
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from tracks.models import Track
-from tracks.tracks.services import FIXED_ONCE_OPENED
+from tracks.tracks.services import fixed_fields
 from web.forms import ShortNameField, StyledForm
 
 
@@ -35,8 +35,8 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
                 self.fields["collection"].help_text += format_html(
                     ' Is it missing? <a href="{}">Import it</a> first.', reverse("corpus:start_import")
                 )
-        if self.instance.pk and self.instance.status != Track.Status.DRAFT:
-            for name in FIXED_ONCE_OPENED & set(self.fields):
+        if self.instance.pk:
+            for name in fixed_fields(self.instance) & set(self.fields):
                 del self.fields[name]
 
     def clean_slug(self) -> str:

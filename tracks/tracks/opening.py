@@ -68,7 +68,8 @@ def _own_checks(track: Track) -> Iterator[Check]:
         yield Check("ok", counted(len(codes), "topic"), f"{named}. No topic is added or removed afterwards.")
     collection = track.collection
     if collection is None:
-        detail = "Runs are accepted whatever documents they name."
+        reads = "" if track.protocol.parsed.has_own_texts else "Assessors will see no text. "
+        detail = f"{reads}Runs are accepted whatever documents they name."
         link = f"{address('tracks:edit_track')}?first=collection", "Choose the collection"
         yield Check("look", "No collection", detail, *link, skip="collection")
     elif collection.status != collection.Status.READY:

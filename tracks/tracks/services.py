@@ -52,6 +52,38 @@ def checks_draft(check_with: DraftCheck) -> DraftCheck:
     return check_with
 
 
+CollectionCheck = Callable[..., None]  # (track): refuses to give an opened track its first collection
+_collection_checks: list[CollectionCheck] = []
+
+
+def checks_collection(check_with: CollectionCheck) -> CollectionCheck:
+    """Register a function of an app above this one that refuses to choose the collection of an opened track."""
+    _collection_checks.append(check_with)
+    return check_with
+
+
+def fixed_fields(track: Track) -> set[str]:
+    """The fields that cannot change any more.
+
+    An opened track without a collection can still get one: no run was checked against another one.
+    """
+    if track.status == Track.Status.DRAFT:
+        return set()
+    return FIXED_ONCE_OPENED - ({"collection"} if _lacks_collection(track) else set())
+
+
+def _lacks_collection(track: Track) -> bool:
+    """Return whether a track has no collection, and no app above this one refuses to choose one."""
+    if track.collection_id is not None:
+        return False
+    try:
+        for check_with in _collection_checks:
+            check_with(track=track)
+    except Refused:
+        return False
+    return True
+
+
 def lock(track_id: int) -> Track:
     """The track with its protocol, locked until the transaction ends. Other rows may still refer to it.
 
@@ -107,8 +139,7 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
         Refused: The track was opened, and runs may have been checked against one of the fields.
     """
     current = lock(track.pk)
-    fixed = FIXED_ONCE_OPENED & set(changed) if current.status != Track.Status.DRAFT else set()
-    if fixed:
+    if fixed := fixed_fields(current) & set(changed):
         raise track_refused(
             f"{current} was opened and runs were checked against it: its {', '.join(sorted(fixed))} cannot change."
         )

@@ -92,6 +92,8 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "The track was opened, and runs are checked against its protocol and collection. To change these or the short "
         "name, make it a draft again, which is possible while it has no runs."
     )
+    if stored.collection is None:
+        note = "The track was opened without a collection. You can choose one as long as no pool is built."
     return form_page(
         request,
         form,

@@ -236,6 +236,11 @@ class Protocol:
         return self.unit == "passage" and names_citations
 
     @property
+    def has_own_texts(self) -> bool:
+        """Return whether runs or tables have the texts that assessors read; else a collection has them."""
+        return self.judged.has_own_text or self.cites_posts
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the file."""
         return sha256_of(self.text.encode())

@@ -240,9 +240,9 @@ def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> N
     assert (event.by, event.details["reason"]) == (scored.organizer, "The workshop is today.")
 
 
-def test_open_batches_do_not_hinder_the_release_of_imported_qrels(scored: Scene) -> None:
+def test_open_batches_do_not_hinder_the_release_of_imported_qrels_but_are_named(scored: Scene) -> None:
     board = scored.leaderboard()
-    scored.judged(*NINE)
+    batch = scored.judged(*NINE[:2])
 
     page = client_of(scored, "organizer").get(
         reverse("scoring:release", args=[board.pk]), {"level": "public"}
@@ -250,6 +250,7 @@ def test_open_batches_do_not_hinder_the_release_of_imported_qrels(scored: Scene)
 
     assert "ARQ is open for runs" in page.content.decode()
     assert "batch is open" not in page.content.decode()
+    assert f"{batch} is still open: 2 of 9 judged" in page.content.decode()
 
 
 def test_release_of_grades_of_a_machine_needs_a_reason(scored: Scene) -> None:

@@ -34,6 +34,7 @@ from tests.helpers.factories import (
     make_assessor,
     make_collection,
     make_deadline,
+    make_document,
     make_organizer,
     make_topic,
     make_track,
@@ -122,14 +123,14 @@ def test_collection_without_documents_leads_to_the_form_of_the_import() -> None:
 
 
 def test_collection_is_asked_for_before_the_opening_and_named_after_it(client: Client) -> None:
-    """Only a draft can choose it. The remark about an opened track leads back to a draft while that is possible."""
+    """It can be chosen until there is a pool. The remark about an opened track leads to the choice."""
     track, organizer = make_track(status=Track.Status.DRAFT, collection=None), make_organizer()
     Track.objects.update(skipped=["description", "guidelines", "deadlines", "leaks"])
     client.force_login(organizer)
     make_topic(track)
     make_assessor(track, "ann")
     make_team(track, make_user("mia"))
-    home, text = track.get_absolute_url(), "Runs are checked without a collection"
+    home, text = track.get_absolute_url(), "The track has no collection: assessors will see no text"
 
     step, draft = following(track), client.get(home).content.decode()
     field = client.get(step.address).content.decode()
@@ -147,8 +148,56 @@ def test_collection_is_asked_for_before_the_opening_and_named_after_it(client: C
     assert skipped.text == "Open for runs"
     assert ["remark" in page for page in (asked, opening)] == [True, False]
     assert [text in page for page in (draft, opened, with_run)] == [False, True, True]
-    assert f'<a href="{home}draft/">{text}' in opened
-    assert re.search(rf'<span class="grow">\s*{text}: unknown documents are accepted.\s*</span>', with_run)
+    assert f'<a href="{home}edit/?first=collection">{text}' in with_run
+    assert re.search(r'<span>Set up</span>\s*<span class="n">1 to look at</span>', with_run)
+    assert '<select name="collection"' in client.get(f"{home}edit/").content.decode()
+
+
+def test_units_without_a_text_are_named_before_the_judging(scene: Scene, client: Client) -> None:
+    """Wherever a batch is created or opened, and on the home, until a batch was judged."""
+    track, text = scene.track, "Assessors will see no text: 9 of 9 units are not in a collection."
+    Track.objects.update(skipped=["guidelines"])
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    client.force_login(scene.organizer)
+
+    def page(address: str) -> str:
+        return client.get(address).content.decode()
+
+    home, new = track.get_absolute_url(), reverse("assessment:new_batch", args=[track.slug])
+    plans = [f"{scene.pool.get_absolute_url()}{kind}/" for kind in ("", "training", "dual")]
+    before = [page(address) for address in (home, new, scene.pool.get_absolute_url(), *plans[1:])]
+    track.refresh_from_db()
+    state = checklist(track).phases[0].state
+    batch = scene.batch({scene.ada: list(scene.topics)})
+    opened = [page(address) for address in (home, batch.get_absolute_url())]
+    batch_services.close(batch=batch)
+    closed = [page(address) for address in (home, batch.get_absolute_url())]
+
+    assert [text in each for each in before] == [True] * 5
+    assert "and build the pool again." in " ".join(before[1].split())
+    assert state == "1 to look at"
+    assert all(text in each for each in opened)
+    assert "build the pool again" not in " ".join(opened[1].split())
+    assert not any(text in each for each in closed)
+
+
+def test_units_that_the_collection_lacks_are_counted_and_own_texts_are_not(scene: Scene) -> None:
+    track, text = (
+        scene.track,
+        "Assessors will see no text of some units: 8 of 9 units are not in the collection",
+    )
+    Track.objects.update(collection=make_collection(), status=Track.Status.CLOSED)
+    entry = scene.pool.entries.order_by("pk")[0]
+    entry.document = make_document(Collection.objects.get(), entry.docno)
+    entry.save()
+    Pool.objects.update(sha256="")  # nothing is remembered
+
+    lacking = texts(points(track)["Texts of the units"])
+    scene.pool.entries.filter(document=None).update(passage="The answer itself.")
+
+    assert lacking == [f"{text} {Collection.objects.get()}."]
+    assert "Texts of the units" not in points(track)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +243,7 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     announcing = following(track)
     assert announcing[:2] == (Kind.DO, "Announce the results")
     assert [each.skip for each in announcing.skips] == ["announcement", "archive"]
-    assert checklist(track).phases[-1].state == "2 recommended"
+    assert checklist(track).phases[-1].state == "2 to do"
     make_announcement(track, scene.organizer)
     assert points(track)["Announcement of the results"].state == "published"
     assert following(track)[:2] == (
@@ -230,7 +279,9 @@ def test_newer_qrels_of_a_machine_are_remarked_without_those_of_people(scene: Sc
 
     first = of_machine()
     assert points(track)["Qrels"].state == "none yet"  # of people
-    assert points(track)["Leaderboard"].detail == "version 1 by machine judge 1 has no leaderboard yet."
+    assert (
+        points(track)["Leaderboard"].detail == "Qrels version 1 by machine judge 1 have no leaderboard yet."
+    )
     scene.leaderboard(first)
     assert remarks() == []
     second = of_machine()
@@ -263,7 +314,7 @@ def test_recommended_points_are_next_until_an_organizer_skips_them(client: Clien
     assert (after.text, after.skip_keys) == ("Export the collection", "data description guidelines deadlines")
     assert after.is_form
     assert "Teams cannot download the documents" not in asked  # which is the next step
-    assert '<span class="small muted">4 recommended</span>' in asked
+    assert '<span class="small muted">4 to do</span>' in asked
     assert re.search(r'<span>Set up</span>\s*<span class="n">4 to do</span>', asked)
     assert answer.redirect_chain == [(f"{home}topics/", 302)]
     assert "Skipped: Data, Description, Guidelines, Deadlines." in answer.content.decode()
@@ -323,7 +374,9 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     assert seen.redirect_chain == [(agreement.address, 302)]
     assert "Marked as seen: Agreement." in seen.content.decode()
     assert agreement[:2] == (Kind.DO, "Look at the agreement")
-    assert re.search(r">Next, on this page</span>\s*Recommended: it shows how well assessors agree", looked)
+    assert re.search(
+        r">Next, on this page</span>\s*<b>Look at the agreement</b> Recommended. It shows how well", looked
+    )
     assert ">Mark as seen</button>" in looked
     assert points(track)["Agreement"].state == "seen"
     assert (training.text, training.skip_keys) == ("Plan a training round", "training")
@@ -349,10 +402,10 @@ def test_training_and_second_judgments_ask_for_people_while_there_is_one_assesso
     second = following(track)
     plans = [page_of(scene.organizer, f"/pools/{scene.pool.pk}/{name}/") for name in ("training", "dual")]
 
-    needs = ("a training round needs", "second judgments need")
+    needs = ("A training round needs", "Second judgments need")
     for step, key, need in zip((training, second), ("training", "dual"), needs, strict=True):
         assert (step.text, step.skips[0].skip) == ("Add people", key)
-        assert step.detail == f"Recommended: {need} 2 assessors to compare, and the track has 1."
+        assert step.detail == f"Recommended. {need} 2 assessors to compare, and the track has 1."
     assert [name for name, point in points(track).items() if point.is_next] == ["Second judgments"]
     assert "With 1 assessor there is nothing to compare." in plans[0]
     assert "Nobody but their assessors can judge these topics." in plans[1]
@@ -936,7 +989,7 @@ def test_closing_is_recommended_after_the_judging_and_can_be_skipped(scene: Scen
     assert before == step
     assert step.meanwhile == (), "the opening is announced before there is a pool"
     assert (step[:2], step.skip_keys) == ((Kind.DO, "Close for runs"), "closing")
-    assert (runs.state, runs.is_done) == ("1 recommended", False)
+    assert (runs.state, runs.is_done) == ("1 to do", False)
     assert skipped.text == "Release to everybody"
     assert "is open for runs" in skipped.detail
     assert (point.is_optional, point.state) == (True, "skipped")
@@ -974,7 +1027,9 @@ def test_page_of_another_recommended_point_shows_that_point_as_here(client: Clie
 
     assert following(track).text == "Export the collection"
     line = page.partition('aria-label="Next step"')[2].partition("</section>")[0]
-    assert re.search(r"Next, on this page</span>\s*Recommended: assessors and teams read in them", line)
+    assert re.search(
+        r"Next, on this page</span>\s*<b>Write guidelines</b> Recommended. Assessors and teams", line
+    )
     assert re.search(r'value="guidelines">\s*Skip<', line)
 
 
@@ -989,15 +1044,15 @@ def test_page_of_two_recommended_points_names_the_one_that_was_clicked(client: C
 
     home = client.get(track.get_absolute_url()).content.decode()
     for query, text, key in (
-        ("", "runs are checked against", "collection"),
-        ("?first=collection", "runs are checked against", "collection"),
-        ("?first=description", "visitors and teams read the description", "description"),
+        ("", "Choose the collection", "collection"),
+        ("?first=collection", "Choose the collection", "collection"),
+        ("?first=description", "Describe the track", "description"),
     ):
         response = client.get(f"{edit}{query}")
         page = response.content.decode()
 
         line = page.partition('aria-label="Next step"')[2].partition("</section>")[0]
-        assert re.search(rf"Next, on this page</span>\s*Recommended: {text}", line)
+        assert re.search(rf"Next, on this page</span>\s*<b>{text}</b> Recommended. [A-Z]", line)
         assert re.search(rf'value="{key}">\s*Skip<', line)
         assert re.search(r'btn-primary">\s*Save track</button>', page)
         assert next(iter(response.context["form"].fields)) == (key if query else "name")
@@ -1016,7 +1071,7 @@ def test_no_page_links_to_itself_as_the_next_step() -> None:
     )
 
     assert re.search(
-        r'aria-label="Next step">\s*<p>\s*<span class="over">Next, on this page</span>\s*Each topic needs',
+        r'aria-label="Next step">\s*<p>\s*<span class="over">Next, on this page</span>\s*<b>Add people</b> Each topic',
         there,
     )
     assert f'href="{address}">Add people…</a>' in elsewhere
@@ -1090,8 +1145,12 @@ def test_campaign_with_imported_qrels_is_not_complete_while_somebody_judges(
     batch = scene.batch({scene.ada: list(scene.topics)})
     scene.leaderboard(release="public")
 
+    announcing, home = following(track), page_of(scene.organizer, address)
+    make_announcement(track, scene.organizer)
     assert following(track)[:2] == (Kind.WAIT, "Judging goes on: 0 of 9 units.")
     batch_services.close(batch=batch)
+    assert announcing[:2] == (Kind.DO, "Announce the results")
+    assert f'<a href="{batch.get_absolute_url()}">{batch} is still open: 0 of 9 judged.</a>' in home
     assert not points(track)["Main judging"].problems
     client.force_login(scene.organizer)
     refused = client.post(f"{address}open/", headers={"referer": f"http://testserver{address}"})

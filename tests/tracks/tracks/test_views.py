@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Event, User
+from corpus.models import Collection
 from participation.invitations.services import Place, Terms, invite
 from participation.models import Team
 from pooling.models import Run
@@ -24,6 +25,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
+from tests.helpers.judging import make_pool
 from tracks.models import Fetch, Track
 from web.times import now
 
@@ -377,6 +379,36 @@ def test_edit_of_an_opened_track_leaves_what_runs_were_checked_against(
     track.refresh_from_db()
     assert (track.name, track.slug, track.protocol.slug) == ("Task One", "task-1", "arqmath-2020-task1")
     assert Event.objects.get().details == {"name": {"from": "Task 1", "to": "Task One"}}
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_opened_track_without_a_collection_gets_one_until_it_has_a_pool(client: Client, way: str) -> None:
+    track, posts, others = (
+        make_track("arq", collection=None),
+        make_collection("posts"),
+        make_collection("more"),
+    )
+    client.force_login(make_organizer())
+
+    def choose(collection: Collection) -> None:
+        if way == "api":
+            client.patch("/api/v1/tracks/arq/", {"collection": collection.slug}, "application/json")
+        else:
+            content = {"name": track.name, "collection": collection.pk}
+            client.post(reverse("tracks:edit_track", args=["arq"]), content)
+
+    def chosen() -> Collection | None:
+        return Track.objects.select_related("collection").get().collection
+
+    pool = make_pool(track, {})
+    choose(posts)
+    with_pool = chosen()
+    pool.delete()
+    choose(posts)
+    without_pool = chosen()
+    choose(others)
+
+    assert (with_pool, without_pool, chosen()) == (None, posts, posts)
 
 
 @pytest.mark.parametrize("way", ["page", "api"])
