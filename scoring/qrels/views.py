@@ -28,7 +28,7 @@ from web.api.conditional import unless_known
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download, for_visitors
 from web.forms import refusals_in
-from web.pages import context_of
+from web.pages import context_of, counted
 from web.translation import translated_for_assessors
 
 
@@ -57,7 +57,7 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     with refusals_in(form):
         if digest and form.is_valid():
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
-            return _to_version(request, version, is_scored="score" in request.POST)
+            return _to_version(request, version, done="frozen", is_scored="score" in request.POST)
     page = selectors.freeze_page(track, form.previewed)
     context = context_of(page) | {"form": form, "buttons": page.buttons, "n_remarks": page.n_remarks}
     return render(request, "scoring/qrels/freeze.html", context)
@@ -71,26 +71,29 @@ def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     with refusals_in(form):
         if form.is_valid():
             version = services.import_file(track=track, by=request.user, **form.contents)
-            return _to_version(request, version)
+            return _to_version(request, version, done="imported")
     return render(request, "scoring/qrels/import.html", {"track": track, "form": form})
 
 
-def _to_version(request: AuthenticatedRequest, version: Qrels, *, is_scored: bool = False) -> HttpResponse:
-    """Redirect to a new version, or to its leaderboard if scoring was asked for.
+def _to_version(
+    request: AuthenticatedRequest, version: Qrels, *, done: str, is_scored: bool = False
+) -> HttpResponse:
+    """Redirect to a new version, or to its leaderboard if scoring was asked for, and say what was `done`.
 
     If the track has a leaderboard, scoring against the version starts in any case.
     """
     board = services.rescore(qrels=version, by=request.user, is_asked=is_scored)
-    if is_scored and board:
-        messages.success(request, f"The qrels are frozen as {version}. The runs are being scored.")
-        return redirect(board)
-    if is_scored:
-        messages.warning(request, "The qrels are frozen, but the runs cannot be scored.")
-    elif board:
-        messages.info(
-            request, "The runs are being scored against this version. Older leaderboards stay unchanged."
-        )
-    return redirect(version)
+    n_units, n_topics = counted(version.n_judged, "unit"), counted(version.n_topics, "topic")
+    text = f"The qrels are {done} as {version}: {n_units} of {n_topics}."
+    if is_scored and not board:
+        messages.warning(request, f"{text} The runs cannot be scored.")
+        return redirect(version)
+    if board:
+        text = f"{text} The runs are being scored against them."
+    if board and not is_scored:
+        text = f"{text} Older leaderboards stay unchanged."
+    messages.success(request, text)
+    return redirect(board if board and is_scored else version)
 
 
 @public_page

@@ -503,7 +503,7 @@ def test_importing_a_second_version_in_the_browser_begins_its_scoring(
         follow=True,
     )
 
-    assert "are being scored against this version" in answer.content.decode()
+    assert "The runs are being scored against them. Older leaderboards stay" in answer.content.decode()
     assert Leaderboard.objects.filter(qrels__name="second", status="scoring").count() == 1
 
 
