@@ -81,6 +81,7 @@ def test_campaign_goes_from_threads_to_scores(campaign: Campaign) -> None:
     assert re.search(r'<div class="post-body" dir="rtl"\s+lang="arz">', arabic)
     assert "Does the source text contain Egyptian Arabic?" in arabic
     assert "البومة في المينا" in arabic
+    assert "Go to the citation" in arabic
     english = shown[ENGLISH]
     assert (
         "<mark>My children are afraid of the owl, but they like to hear it &lt;from afar&gt;.</mark>"

@@ -30,7 +30,7 @@ DUAL = ["dual"]
 
 @pytest.fixture
 def scene(db: None) -> Scene:
-    """Ada judged all but the last unit, and has a non-answer; Bob judged the same units a second time."""
+    """Ada judged all but the last unit, and has a non-answer; Bob was the second judge of the same units."""
     scene = build_scene()
     for choice in ("high", "medium", "low", "high"):
         judge(accept(scene.batch, scene.ada), choice)
