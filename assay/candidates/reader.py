@@ -26,9 +26,10 @@ from assay.digests import RunningSha256
 from assay.errors import BadFile
 from assay.formats.documents.batch import Unusable, moment
 from assay.formats.documents.jsonl import docno_of, number_of, tags_of, text_of
+from assay.formats.kinds import HEAD, naming_kind
 from assay.html.sanitize import clean_body, clean_title, plain
 
-MAX_COMPLAINTS = 20
+MAX_COMPLAINTS = 5
 MAX_LINE = 8_000_000  # bytes; the title and the body have at most a million characters each
 COUNTS = ("score", "answers", "formulas", "reputation", "length")
 KEYS = ("id", "date", "title", "body", "tags", *COUNTS[:3], "duplicates", "related", *COUNTS[3:])
@@ -85,6 +86,7 @@ class CandidateLines:
         self.n = self.n_bytes = 0
         self._blocks = blocks
         self._digest = RunningSha256()
+        self._head = b""
         self._lines_of: dict[str, int] = {}
         self._complaints: list[str] = []
 
@@ -111,12 +113,14 @@ class CandidateLines:
         if self._complaints or not self.n:
             shown = self._complaints[:MAX_COMPLAINTS] or ["there are no candidates in the file"]
             more = ["and more"] if len(self._complaints) > MAX_COMPLAINTS else []
-            raise BadCandidates("\n".join([f"{self.name} has errors:", *shown, *more]))
+            with naming_kind(self._head):
+                raise BadCandidates("\n".join([f"{self.name} has errors:", *shown, *more]))
 
     def _lines(self) -> Iterator[bytes]:
         rest = b""
         for block in self._blocks:
             self._digest.update(block)
+            self._head = self._head or block[:HEAD]
             self.n_bytes += len(block)
             *lines, rest = (rest + block).split(b"\n")
             yield from lines

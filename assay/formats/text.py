@@ -9,7 +9,7 @@ numbers are those of an editor.
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -158,6 +158,18 @@ def named_lines(numbers: Sequence[int]) -> str:
     ('line 3', 'lines 3, 4, 5, 6, 7 and 4 more')
     """
     return f"line{'s' * (len(numbers) > 1)} {named(list(map(str, numbers)))}"
+
+
+def first_messages(
+    complaints: Iterable[tuple[int, str]], n_complaints: int, most: int = SHOWN
+) -> tuple[list[str], int]:
+    """The first messages, each with the lines that it is about, and the number of the complaints not among them."""
+    lines: dict[str, list[int]] = {}
+    for number, message in complaints:
+        lines.setdefault(message, []).append(number)
+    first = list(lines.items())[:most]
+    shown = [f"{named_lines(sorted(set(n)))}: {message}" if n[0] else message for message, n in first]
+    return shown, n_complaints - sum(len(numbers) for _, numbers in first)
 
 
 def named(words: Sequence[str]) -> str:

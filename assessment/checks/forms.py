@@ -15,10 +15,9 @@ from assay.formats.qrels.reader import (
     QrelsColumns,
     QrelsError,
     columns_from,
-    first_messages,
     parse_qrels,
 )
-from assay.formats.text import decoded
+from assay.formats.text import decoded, first_messages
 from assay.formats.topics.subtopics import labels_of
 from assay.protocols.questions import Answers, WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade

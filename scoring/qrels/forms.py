@@ -14,10 +14,9 @@ from assay.formats.qrels.reader import (
     QrelsColumns,
     QrelsError,
     QrelsForm,
-    first_messages,
     parse_qrels,
 )
-from assay.formats.text import decoded
+from assay.formats.text import decoded, first_messages
 from pooling.models import Pool
 from scoring.models import Qrels
 from tracks.models import Machine, Track

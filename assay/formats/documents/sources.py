@@ -8,6 +8,7 @@ from typing import NamedTuple
 from assay.errors import BadFile
 from assay.formats.documents import indexes, tables
 from assay.formats.documents.batch import Unusable
+from assay.formats.kinds import TOPIC_TAGS, looks_like, naming_kind
 from assay.formats.text import visible
 
 BOM = b"\xef\xbb\xbf"
@@ -54,8 +55,16 @@ def form_of(head: bytes, name: str) -> Form:
     """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl`, `trec`, an index of
     formulas or a table of documents.
 
-    Raises `BadFile` if the file has none of these forms.
+    Raises `BadFile` if the file has none of these forms, or looks like topics, a run, qrels or judgments.
     """
+    with naming_kind(head, "documents"):
+        form = _form_of(head, name)
+        if form.name in TOPIC_TAGS or (form.name == "jsonl" and looks_like(head, "documents")):
+            raise BadFile(f"{name} has no documents.")
+        return form
+
+
+def _form_of(head: bytes, name: str) -> Form:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in head[:4]:
         raise BadFile(f"{name} is in UTF-16 or UTF-32; files must be in UTF-8.")
     offset = len(BOM) if head.startswith(BOM) else 0

@@ -20,11 +20,11 @@ from assay.formats import names as usual_names
 from assay.formats.compression import BLOCK
 from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
+from assay.formats.kinds import HEAD, looks_like
 from assay.formats.qrels.cites import judged_cites
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import (
     COMPLAINTS_KEPT,
-    LINES_SHOWN,
     NO_CITES,
     Complaint,
     QrelsError,
@@ -33,10 +33,9 @@ from assay.formats.qrels.reader import (
 from assay.formats.qrels.tables import header_of
 from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import long_cells
-from assay.formats.text import Undecodable, decoded
+from assay.formats.text import Undecodable, decoded, first_messages
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a pair, as JSON escapes it
-MAX_HEADER = 1 << 16
 LONGEST_CELL = 16 << 20  # characters; Turkle repeats the text of a document in each row
 NEEDED = ("topic", "docno", "assessor")
 ANSWERS = ("choice", "grade")
@@ -63,9 +62,8 @@ class JudgmentsError(InputError):
         self.name = name
         self.complaints = list(complaints)
         self.n_complaints = n_complaints or len(self.complaints)
-        more = self.n_complaints - min(LINES_SHOWN, len(self.complaints))
-        first = "; ".join(map(str, self.complaints[:LINES_SHOWN]))
-        super().__init__(f"{name}: {first}" + (f"; and {more} more" if more else ""))
+        shown, n_more = first_messages(self.complaints, self.n_complaints)
+        super().__init__(f"{name}: {'; '.join(shown)}" + (f"; and {n_more} more" if n_more else ""))
         self.errors = [
             {"line": complaint.line or None, "code": "line", "message": complaint.message}
             for complaint in self.complaints
@@ -97,6 +95,8 @@ def open_judgments(
     The rows end with a `JudgmentsError` if some line is wrong. The arguments and errors are those of `parse_judgments`.
     """
     columns, file = columns or {}, in_utf8(file, name)
+    if not columns and (looks := looks_like(_head(file), "judgments", "qrels")):
+        raise JudgmentsError(name, [Complaint(0, f"the file has no judgments. {looks}")])
     if _starts_with(file, "{"):
         return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
     if _starts_with(file, "<"):
@@ -156,6 +156,11 @@ def _starts_with(file: BinaryIO, first: str) -> bool:
         return next((line.lstrip()[:1] for line in lines if line.strip()), "") == first
 
 
+def _head(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(HEAD)
+
+
 def _header(file: BinaryIO) -> list[str]:
     with long_cells(LONGEST_CELL), closing(lines_in(file)) as lines:
         return read_sheet(lines).header
@@ -163,8 +168,7 @@ def _header(file: BinaryIO) -> list[str]:
 
 def _is_qrels(file: BinaryIO, header: Sequence[str]) -> bool:
     """Four columns, or a table of grades without an assessor."""
-    file.seek(0)
-    head = file.read(MAX_HEADER).removeprefix(b"\xef\xbb\xbf")
+    head = _head(file).removeprefix(b"\xef\xbb\xbf")
     if header_of(head) is not None:
         return "assessor" not in usual_names.places(header, "judgments")
     if set(header) & {*NEEDED, *ANSWERS}:

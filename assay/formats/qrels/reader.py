@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.compression import BLOCK
+from assay.formats.kinds import looks_like
 from assay.formats.qrels.cites import judged_cites
 from assay.formats.qrels.columns import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
@@ -29,7 +30,7 @@ from assay.formats.runs.columns import byte_keys, order_in_topics, sorted_topics
 from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC, width_hint
 from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, cells, columns_named, n_columns, quoted
-from assay.formats.text import Undecodable, decoded, named_lines, read_data
+from assay.formats.text import Undecodable, decoded, first_messages, read_data
 from assay.formats.tokens import Parts, Table
 from assay.protocols.measures import QrelsKind
 from assay.protocols.qrels import HIGHEST_GRADE, kind_in, kind_of
@@ -50,7 +51,6 @@ HIGHEST = 999_999_999  # nine digits; the grades of a protocol, and so of a site
 LOWEST = -999
 POOLED = -1  # the grade of a unit that was pooled and has no grade
 COMPLAINTS_KEPT = 100  # a file in another format has one for each line
-LINES_SHOWN = 5
 MAX_SCALE = 100  # the largest factor that an error proposes for fractions
 FRACTIONS_KEPT = 1_000  # different ones of a file, from which the factor follows
 CLOSE = "0.05"  # the largest distance from a whole number that counts as rounding
@@ -73,19 +73,9 @@ class QrelsError(ValueError):
         self.complaints = complaints
         self.n_complaints = n_complaints
         self.advice = advice
-        messages, more = first_messages(complaints, n_complaints, LINES_SHOWN)
+        messages, more = first_messages(complaints, n_complaints)
         shown = "; ".join([*messages, f"and {more} more"] if more else messages)
         super().__init__(f"{shown}. {advice}" if advice else shown)
-
-
-def first_messages(complaints: Iterable[Complaint], n_complaints: int, most: int) -> tuple[list[str], int]:
-    """The first messages, each with the lines that it is about, and the number of the complaints not among them."""
-    lines: dict[str, list[int]] = {}
-    for number, message in complaints:
-        lines.setdefault(message, []).append(number)
-    first = list(lines.items())[:most]
-    shown = [f"{named_lines(sorted(set(n)))}: {message}" if n[0] else message for message, n in first]
-    return shown, n_complaints - sum(len(numbers) for _, numbers in first)
 
 
 class QrelsForm(NamedTuple):
@@ -261,7 +251,7 @@ def qrels_of_rows(
     """
     reading = _Reading(scale, grades, USUAL)
     reading.take_rows(rows)
-    return reading.checked("there are no qrels; expected rows of topic, docno and grade")
+    return reading.checked(b"", "there are no qrels; expected rows of topic, docno and grade")
 
 
 def parse_qrels(
@@ -369,7 +359,7 @@ def read_slow_path(
             for _, cite in cites
             if not isinstance(cite, str)
         }
-        return replace(reading.checked(NO_CITES), cited=cited)
+        return replace(reading.checked(data, NO_CITES), cited=cited)
     if has_header:
         reading.take_rows(table_rows(data.decode()))
     elif has_grades and JSON_START.match(data) and not _is_line(data, form):
@@ -377,7 +367,7 @@ def read_slow_path(
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
-    return reading.checked("the file contains no qrels; expected lines of " + form.title)
+    return reading.checked(data, "the file contains no qrels; expected lines of " + form.title)
 
 
 def _is_line(data: bytes, form: QrelsForm) -> bool:
@@ -404,10 +394,16 @@ class _Reading:
     # Words of the column without meaning, in lines that repeat
     second_words: set[bytes] = field(default_factory=set)
 
-    def checked(self, if_empty: str) -> QrelsColumns:
-        """The rows as arrays; an error if any row is wrong, or if there are none."""
+    def checked(self, data: bytes, if_empty: str) -> QrelsColumns:
+        """The rows as arrays; an error if any row is wrong, or if there are none.
+
+        Of `data` that is another kind of file, the error says so first, and has one example.
+        """
         if not self.rows and not self.n_complaints:
             self.complain(0, if_empty)
+        if self.n_complaints and not self.rows and (looks := looks_like(data, "qrels")):
+            shown = [Complaint(0, looks.removesuffix(".")), *self.complaints[:1]]
+            raise QrelsError(shown, n_complaints=self.n_complaints + 1)
         if self.n_complaints:
             raise QrelsError(self.complaints, n_complaints=self.n_complaints, advice=self._advice())
         if self.form.kind != "grades":
@@ -522,8 +518,6 @@ def _width_advice(columns: Sequence[bytes], hint: str) -> str:
     width = len(columns)
     if width == 3:
         return "If the columns are topic, docno and grade, insert a column of zeros after the topic."
-    if width == 6 and columns[1].upper() == b"Q0":
-        return "The lines look like those of a run: topic, Q0, docno, rank, score, tag."
     if "commas" in hint or "semicolons" in hint:
         return "A table with commas or semicolons begins with a line that names its columns, such as topic,docno,grade."
     return ""

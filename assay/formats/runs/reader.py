@@ -32,7 +32,8 @@ from assay.answers import Answer
 from assay.digests import sha256_of_file
 from assay.errors import InputError, InputWarning, plural
 from assay.formats.compression import ANY_SIZE, Limits, Unreadable, opened, unpack, utf16_of
-from assay.formats.reports import FIRST_LINES, Report, Tally
+from assay.formats.kinds import HEAD, looks_like
+from assay.formats.reports import FIRST_LINES, Complaint, Report, Tally
 from assay.formats.runs.answers import MAX_LINE, AnswerReader
 from assay.formats.runs.columns import RunColumns, score_order, tied_rows
 from assay.formats.runs.formulas import FormulaLookup, check_formulas
@@ -286,6 +287,7 @@ class _Check:
     rows: RunRows = NO_ROWS
     tally: Tally = field(default_factory=Tally)
     depth: int | None = None
+    start: bytes = b""  # of the file's text
 
     def columns(self) -> RunColumns | None:
         """The sorted columns; None if an error cannot be repaired. The tally has what is wrong."""
@@ -332,6 +334,7 @@ class _Check:
             return reader.read_parquet(self.file)
         blocks = unpack(self.file, self.limits)
         first = next(blocks, b"")
+        self.start = first[:HEAD]
         self.reader = self._reader_for(first)
         return self.reader.read(chain([first], blocks))
 
@@ -424,9 +427,18 @@ class _Check:
             n_topics=len(self.rows.topics),
             topic_lines=dict(sorted(zip(self.rows.topics, counts, strict=True))),
             metadata=metadata,
-            errors=self.tally.complaints("error", texts),
+            errors=self._errors(texts),
             warnings=self.tally.complaints("warning", texts),
         )
+
+    def _errors(self, texts: Mapping[int, str]) -> tuple[Complaint, ...]:
+        """The errors; of another kind of file, that it is one, and the first error as an example."""
+        errors = self.tally.complaints("error", texts)
+        looks = looks_like(self.start, "run") if errors and not np.isfinite(self.rows.score).any() else ""
+        if not looks:
+            return errors
+        accepted = " Or: ".join(f"{form.title}." for form in self.forms)
+        return Complaint("other-kind", "error", looks, accepted, n=1), errors[0]
 
     def _texts(self) -> dict[int, str]:
         """The text of the lines that the report shows, read in a second pass."""

@@ -7,8 +7,6 @@ from assay.formats.compression import Limits, opened, unpack
 from assay.formats.text import Undecodable
 from assay.formats.topics.reader import BadTopics, read_codes
 
-SHOWN = 3  # errors in a message
-
 
 def read_topic_codes(path: Path) -> list[str]:
     """The codes, in the order of the file; it may be compressed.
@@ -25,7 +23,6 @@ def read_topic_codes(path: Path) -> list[str]:
     except Undecodable:
         raise
     except BadTopics as fault:
-        more = f"; and {len(fault.complaints) - SHOWN} more" if len(fault.complaints) > SHOWN else ""
-        raise InputError(f"{path.name}: {'; '.join(fault.complaints[:SHOWN])}{more}") from None
+        raise InputError(fault.message.replace(":\n", ": ").replace("\n", "; ")) from None
     except BadFile as fault:
         raise InputError(f"{fault.message} A list has one code per line, and nothing else.") from None

@@ -28,9 +28,10 @@ from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
+from assay.formats.kinds import HEAD, looks_like, naming_kind
 from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.sheets import read_sheet
-from assay.formats.text import decoded, lines_of, named, visible
+from assay.formats.text import decoded, first_messages, lines_of, named, visible
 from assay.formats.topics import bolt, lines, objects, tables, trec, xml
 from assay.formats.topics.facts import TopicFacts
 from assay.formats.topics.subtopics import subtopics_of
@@ -42,7 +43,6 @@ MAX_CODE = MAX_TOPIC
 MAX_FORMULA_ID = 100  # characters
 _NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
-MAX_COMPLAINTS = 20  # in a message for people
 MAX_ERRORS = 1_000  # for programs
 SPLIT = "split"  # the column of a label file beyond the labels
 ACCEPTED = (
@@ -73,16 +73,21 @@ class BadTopics(BadFile):
     title = "These topics cannot be imported"
 
     def __init__(self, name: str, complaints: Iterable[str]) -> None:
-        shown = list(complaints)
-        more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
-        rows = [f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more]
-        super().__init__("\n".join(rows))
-        self.complaints = shown
-        self.errors = []
-        for complaint in shown[:MAX_ERRORS]:
-            placed = _PLACED.match(complaint)
-            line, message = (int(placed[1]), complaint[placed.end() :]) if placed else (None, complaint)
-            self.errors.append({"line": line, "code": "line", "message": message})
+        self.complaints = list(complaints)
+        placed = [_placed(complaint) for complaint in self.complaints]
+        shown, n_more = first_messages(placed, len(placed))
+        more = [f"and {n_more} more"] if n_more else []
+        super().__init__("\n".join([f"{name} has errors, so nothing was imported:", *shown, *more]))
+        self.errors = [
+            {"line": line or None, "code": "line", "message": message}
+            for line, message in placed[:MAX_ERRORS]
+        ]
+
+
+def _placed(complaint: str) -> tuple[int, str]:
+    """The line of a complaint, 0 if it is about the whole file, and its message."""
+    match = _PLACED.match(complaint)
+    return (int(match[1]), complaint[match.end() :]) if match else (0, complaint)
 
 
 class TopicFile(NamedTuple):
@@ -110,6 +115,12 @@ def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> Topic
     Raises `BadFile` if the file is not a topic file, or a topic cannot be used, or a code is used twice, or no topic
     has a text although the file has texts under other names.
     """
+    data = _unpacked(data, name)
+    with naming_kind(data, "topics"):
+        return _topic_file(data, name, is_formula=is_formula)
+
+
+def _topic_file(data: bytes, name: str, *, is_formula: bool) -> TopicFile:
     reading = _reading(data, name, is_formula=is_formula)
     topics, complaints = [], list(reading.complaints)
     for line, content in reading.rows:
@@ -141,6 +152,11 @@ def read_codes(data: bytes, name: str) -> list[str]:
     data, notes = decoded(data, name)
     for note in notes:
         warnings.warn(f"{name}: {note}", InputWarning, stacklevel=2)
+    with naming_kind(data, "topics"):
+        return _codes(data, name)
+
+
+def _codes(data: bytes, name: str) -> list[str]:
     reading = lines.read_list(data.decode()) or _reading(data, name, is_formula=False)
     codes, complaints = [], list(reading.complaints)
     for line, row in reading.rows:
@@ -214,7 +230,8 @@ def _reading_of(text: str, name: str, *, is_formula: bool) -> trec.Reading:
             return tables.read_table(text)
         if trec.is_marked(text):
             return trec.read_marked(text)
-        reading = lines.read_lines(text, is_formula=is_formula)
+        is_other = bool(looks_like(text[:HEAD].encode(), "topics"))  # whose lines can be those of topics
+        reading = None if is_other else lines.read_lines(text, is_formula=is_formula)
         if reading is not None or start != "<":
             return reading or _refused(text, name)
         return xml.read_xml(text, name)
@@ -331,6 +348,8 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
         labels_of_codes = ((str(row.get("code", "")).strip(), row.get("labels")) for _, row in reading.rows)
         return _checked({code: labels for code, labels in labels_of_codes if labels}, name)
     text = decoded(_unpacked(data, name), name).text
+    if looks := looks_like(text[:HEAD].encode(), "topics"):
+        raise BadFile(f"{name} has no labels. {looks}")
     if text.lstrip().startswith("{"):
         try:
             content = json.loads(text)
@@ -380,9 +399,15 @@ def read_known_items(data: bytes, name: str) -> dict[str, str]:
 
     Raises `BadFile` if the file is not text, a line has other columns, or a topic has two known items.
     """
+    text = decoded(_unpacked(data, name), name).text
+    with naming_kind(text[:HEAD].encode(), "qrels"):
+        return _known_items(lines_of(text), name)
+
+
+def _known_items(text_lines: Iterable[str], name: str) -> dict[str, str]:
     items: dict[str, str] = {}
     complaints = []
-    for number, line in enumerate(lines_of(decoded(_unpacked(data, name), name).text), 1):
+    for number, line in enumerate(text_lines, 1):
         cells = line.split()
         if len(cells) not in {0, 2, 4}:
             complaints.append(

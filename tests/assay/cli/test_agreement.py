@@ -331,7 +331,7 @@ def test_results_of_turkle_are_compared(tmp_path: Path, capsys: pytest.CaptureFi
         (("--column", "docno=WorkerId"), "line 2: the answer 'High' is not a whole number; with --protocol"),
         (
             ("--column", "docno=Input.html"),
-            "line 2: topic 'A.1' and docno '<p>\\nlong</p>' must not contain white space",
+            "lines 2, 4: topic 'A.1' and docno '<p>\\nlong</p>' must not contain white space",
         ),
     ],
 )

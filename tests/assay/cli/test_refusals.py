@@ -19,7 +19,7 @@ REFUSED = [
     (["tiers", "--protocol", "nope", "--qrels", "qrels.txt", "good.tsv"], "nope"),
     (
         ["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"],
-        "good.tsv: lines 1, 2, 3, 4, 5 and 4 more: expected 4 columns",
+        "good.tsv: The lines look like those of a run, with a rank, a score and a tag; line 1: expected 4 columns",
     ),
     (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "only once"),
     (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),

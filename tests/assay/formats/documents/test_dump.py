@@ -113,7 +113,6 @@ def test_line_that_is_too_long_is_left_out() -> None:
         ('<?xml version="1.0" ?>\n<posts>\n', "posts"),
         ("<!-- by hand -->\n<comments>", "comments"),
         ("<postlinks/>", "postlinks"),
-        ('<?xml version="1.0"?><Topics>', "topics"),
         ('\ufeff \n{"docno": "1"}', "jsonl"),
     ],
 )

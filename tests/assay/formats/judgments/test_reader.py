@@ -92,7 +92,10 @@ def test_separators_and_long_cells_of_spreadsheets_are_read(separator: str) -> N
             "topic,docno,assessor,grade,answers\nA.1,1,ada,1,[1]\n",
             "line 2: answers '[1]' is not an object",
         ),
-        ("topic,docno,assessor,grade\n" + "A.1,1,ada,?\n" * 300, "and 295 more"),
+        (
+            "topic,docno,assessor,grade\n" + "A.1,1,ada,?\n" * 300,
+            "lines 2, 3, 4, 5, 6 and 95 more: grade '?'",
+        ),
     ],
 )
 def test_errors_name_the_line(text: str, message: str) -> None:

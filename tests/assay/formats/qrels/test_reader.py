@@ -307,7 +307,7 @@ def test_json_of_programs_is_read(text: str) -> None:
             "not by semicolons.*begins with a line that names its columns, such as topic,docno,grade",
         ),
         ("1\u00a00\u00a0d1\u00a01\n", "got 1 .a no-break space does not separate columns"),
-        ("1 Q0 d1 1 3.5 r\n", "got 6. The lines look like those of a run"),
+        ("1 Q0 d1 1 3.5 r\n", "^The lines look like those of a run.*; line 1: expected 4 columns .*got 6$"),
         ('{"1": {"d1": 1,\n"d1": 0}}', "^line 2: document d1 of topic 1 is already in line 1"),
         ('{"1": {"d1": null}}', "grade 'null' is not a whole number"),
         ('{"topic": "1", "docno": "d1"}\n', "expected an object with the keys topic, docno and grade"),

@@ -263,7 +263,7 @@ def test_a_list_has_one_code_per_line(text: str, codes: list[str], tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\n1\n2\n2\n3\n3\n4\n4\n", "line 2: topic 1 is already in line 1; line 4: .* and 1 more"),
+        ("1\n1\n1\n2\n2\n", "lines 2, 3: topic 1 is already in line 1; line 5: topic 2 is already in line 4"),
         ("harbor owls\nand tides\n", "A list has one code per line"),
         ("topic,docno,grade\n1,d1,1\n", "A list has one code per line"),
         ("1,tidal power\n2,wave power\n", "begins with '1,tidal power'"),
