@@ -170,7 +170,7 @@ def test_what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol(scene: 
     if line:
         assert '<option value="full-text" selected>full text</option>' in form
         assert "uses page images" in texts["page"]
-        assert 'data-label="Uses">full text</td>' in texts["list"]
+        assert "automatic, uses full text" in texts["list"]
         assert "\tscans\t" in texts["board"]
         assert '"uses": "full-text"' in texts["json"]
         assert "Scans" in texts["table"]
