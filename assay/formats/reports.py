@@ -89,6 +89,19 @@ class Report:
         return has_repairable and all(error.is_repairable for error in self.errors)
 
     @property
+    def errors_in_words(self) -> str:
+        """The number of errors, and of the lines that have the error if there is only one.
+
+        >>> tally = Tally()
+        >>> tally.error("rank", "rank “x” is not a number", "1, 2, 3", n=1_200, numbers=[4, 5])
+        >>> Report("run.txt", 1, "", errors=tally.complaints("error", {})).errors_in_words
+        '1,200 lines with one error'
+        """
+        if len(self.errors) == 1 and self.errors[0].lines:
+            return f"{plural(self.errors[0].n, 'line')} with one error"
+        return plural(len(self.errors), "error")
+
+    @property
     def slowest(self) -> str:
         """The topic that took longest; empty if no times are known."""
         return max(self.seconds, key=self.seconds.__getitem__, default="")

@@ -67,7 +67,7 @@ PLACES = {
     "candidates": _refused(lambda data: list(CandidateLines([data], "file"))),
     "run": _run_refused,
 }
-# What a reader also accepts, or cannot tell from its own
+# What a reader also accepts, or a list of codes may be
 ACCEPTED = {
     ("qrels", "judgments"),
     ("judgments", "qrels"),

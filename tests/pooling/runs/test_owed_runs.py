@@ -96,7 +96,7 @@ def test_organizer_filters_runs_by_team_and_kind(client: Client, track: Track) -
 
     def tags(**asked: object) -> list[str]:
         return re.findall(
-            r'class="run-name"><a[^>]*>([\w-]+)</a>', client.get(address, asked).content.decode()
+            r'class="run-name">\s*<a[^>]*>([\w-]+)</a>', client.get(address, asked).content.decode()
         )
 
     assert tags(team=hawks.pk) == ["Hawks-baseline", "Hawks-evaluation", "Hawks-phase2"]

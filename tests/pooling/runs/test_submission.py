@@ -219,7 +219,7 @@ def test_runs_and_qrels_whose_first_line_names_the_columns_go_through_the_pages(
 
     assert "topic_id\ttweet id\trank\tscore\nT1\tdoc-17\t1\t0.9531" in shown
     assert "The first line names the columns topic_id, tweet id, rank, score; files may have them" in shown
-    assert "line 3" in refused
+    assert "line</span> 3" in refused
     assert submitted.status_code == 302
     stored = columns.load(Path(Run.objects.get().columns.path))
     assert (stored.docno.tolist(), stored.score.tolist()) == ([b"7", b"8"], [0.5, 0.4])

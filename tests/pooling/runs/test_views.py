@@ -589,7 +589,7 @@ def test_many_runs_are_listed_page_by_page_and_searched(
 
     def tags(query: str) -> list[str]:
         text = as_(scene.organizer).get(address + query).content.decode()
-        return re.findall(r'class="run-name"><a [^>]*>(\w+)<', text)
+        return re.findall(r'class="run-name">\s*<a [^>]*>(\w+)<', text)
 
     first, second = tags("?page=all")
     page = as_(scene.organizer).get(address).content.decode()
