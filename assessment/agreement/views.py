@@ -17,7 +17,7 @@ from assessment.judgments import disagreements as rounds
 from assessment.judgments.disagreements import Difference
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
-from web.forms import errors_in, refusals_in
+from web.forms import refusals_in
 from web.pages import context_of
 from web.translation import translated
 
@@ -85,10 +85,30 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
 @user_page
 def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Everyone's answers in a training round. Organizers, and its assessors while it is shared with them."""
+    return _discussion(request, batch_id)
+
+
+def _discussion(
+    request: AuthenticatedRequest,
+    batch_id: int,
+    *,
+    form: DiscussionForm | None = None,
+    refused: NoteForm | None = None,
+) -> HttpResponse:
+    """The page of a discussion, with what is wrong with a form. Then htmx, which shows no page with an error status,
+    replaces the whole page instead of the unit.
+    """
     batch = get_object_or_404(discussions.discussions_for(request.user), pk=batch_id)
-    page = discussions.discussion_page(batch, request.user, number=request.GET.get("page"))
-    form = DiscussionForm(initial={"discussion": batch.discussion})
-    return render(request, "assessment/agreement/discussion.html", context_of(page) | {"form": form})
+    number = request.GET.get("page") or request.POST.get("page")
+    page = discussions.discussion_page(batch, request.user, number=number)
+    is_wrong = form is not None or refused is not None
+    form = form or DiscussionForm(initial={"discussion": batch.discussion})
+    status = 422 if is_wrong and not request.headers.get("HX-Request") else 200
+    context = context_of(page) | {"form": form, "refused": refused}
+    response = render(request, "assessment/agreement/discussion.html", context, status=status)
+    if is_wrong:
+        response["HX-Retarget"] = response["HX-Reselect"] = "#main"
+    return response
 
 
 @organizer_page
@@ -105,11 +125,10 @@ def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Set who sees the discussion. Organizers only."""
     batch = batch_or_404(batch_id)
     form = DiscussionForm(request.POST)
-    if form.is_valid():
-        services.share(batch=batch, discussion=form.cleaned_data["discussion"])
-        messages.success(request, "Saved who sees the discussion.")
-    else:
-        messages.error(request, " ".join(errors_in(form)))
+    if not form.is_valid():
+        return _discussion(request, batch_id, form=form)
+    services.share(batch=batch, discussion=form.cleaned_data["discussion"])
+    messages.success(request, "Saved who sees the discussion.")
     return redirect("assessment:discussion", batch.pk)
 
 
@@ -123,7 +142,7 @@ def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
             services.note(batch=batch, by=request.user, **form.cleaned_data)
             messages.success(request, f"Saved the outcome of {form.cleaned_data['docno']}.")
     if form.errors:
-        messages.error(request, " ".join(errors_in(form)))
+        return _discussion(request, batch_id, refused=form)
     query = {"page": request.POST["page"]} if request.POST.get("page", "").isdecimal() else {}
     address = reverse("assessment:discussion", args=[batch.pk])
     return redirect(f"{address}?{urlencode(query)}" if query else address)

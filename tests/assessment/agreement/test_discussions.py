@@ -154,11 +154,16 @@ def test_outcome_of_a_unit_is_noted_changed_and_shown(
 def test_refused_outcome_says_why_and_stores_nothing(
     training: Batch, organizer: Client, changed: dict[str, str], message: str
 ) -> None:
-    fields = {"topic": "A.1", "docno": docnos(training)[0], "grade": "1", "text": ""} | changed
+    fields = {"topic": "A.1", "docno": docnos(training)[0], "grade": "1", "text": "typed"} | changed
 
-    html = organizer.post(address("note", training), fields, follow=True).content.decode()
+    page = organizer.post(address("note", training), fields)
+    by_script = organizer.post(address("note", training), fields, headers={"HX-Request": "true"})
 
-    assert message in html
+    assert page.status_code == 422
+    assert message in page.content.decode()
+    assert ("typed</textarea>" in page.content.decode()) == ("docno" not in changed)
+    assert (by_script.status_code, by_script["HX-Retarget"]) == (200, "#main")
+    assert message in by_script.content.decode()
     assert not DiscussionNote.objects.exists()
 
 

@@ -306,7 +306,7 @@ def test_same_and_nearly_same_texts_with_different_grades_are_found(scene: Scene
     assert [docno in same for docno in docnos] == [True, True, False]
     assert all(docno in near for docno in docnos)
     assert "Documents of topic A.2 that share at least 90 %" in other
-    assert "None." in other
+    assert "No differences" in other
     lines = organizer.get(reverse("assessment:differences_csv", args=[scene.track.slug])).getvalue().decode()
     kinds = [row["kind"] for row in csv.DictReader(StringIO(lines))]
     assert kinds == ["same text"] * 2 + ["near-duplicates"] * 3
