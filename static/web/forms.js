@@ -5,22 +5,25 @@
   "use strict";
   const listed = ".errors:not([hidden])";
   const invalid = '[aria-invalid="true"], .is-invalid';
+  const place = ".field, td"; // of a field with its label and its errors
   function open(field) {
     for (let part = field; part; part = part.parentElement)
       if (part.localName === "details") part.open = true;
   }
   function focusFirst(within) {
-    const place = within.querySelector(listed) ?? within.querySelector(invalid);
-    open(place);
-    place?.focus();
+    const first = within.querySelector(listed) ?? within.querySelector(invalid);
+    open(first);
+    first?.focus();
   }
   function list(form) {
     const box = form?.querySelector(".errors");
     if (!box) return;
-    const links = [...form.querySelectorAll(".field:has(.field-error)")].flatMap((field) => {
+    const errors = [...form.querySelectorAll(".field-error")];
+    const places = new Set(errors.map((error) => error.closest(place)).filter(Boolean));
+    const links = [...places].flatMap((field) => {
       const link = document.createElement("a");
       link.href = `#${field.querySelector("input:not([type=hidden]), select, textarea").id}`;
-      link.textContent = field.querySelector(".form-label, .form-check-label")?.firstChild.textContent.trim();
+      link.textContent = field.querySelector(".form-label, label")?.firstChild.textContent.trim();
       return [", ", link];
     });
     box.lastElementChild.replaceChildren(...links.slice(1));
@@ -35,7 +38,7 @@
       const field = event.target;
       open(field);
       const below = document.getElementById(field.getAttribute("aria-describedby")?.split(" ").at(-1));
-      if (!below?.closest(".field")) return; // the browser says it
+      if (!below?.closest(place)) return; // the browser says it
       event.preventDefault();
       const error = below.querySelector(".field-error") ?? document.createElement("div");
       error.className = "field-error";
@@ -54,8 +57,8 @@
   document.addEventListener("htmx:afterSettle", (event) => focusFirst(event.detail.elt));
   for (const name of ["input", "change"])
     document.addEventListener(name, ({ target }) => {
-      const field = target.closest(".field:has(.field-error)");
-      if (!field || !target.validity?.valid) return;
+      const field = target.closest(place);
+      if (!field?.querySelector(".field-error") || !target.validity?.valid) return;
       for (const error of field.querySelectorAll(".field-error")) error.remove();
       for (const control of field.querySelectorAll(invalid)) {
         control.removeAttribute("aria-invalid");

@@ -1,6 +1,7 @@
 """The script of all forms in Chromium."""
 
 import re
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from accounts.audit.services import record
 from participation.models import Team
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.factories import make_organizer, make_protocol, make_track
+from tracks.models import Milestone
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -152,3 +154,23 @@ def test_button_of_a_long_form_stays_in_view_and_hides_no_field_with_the_focus(
         assert bar
         assert place["y"] + min(place["height"], 40) <= bar["y"], field  # of a text, the line with the caret
     expect(button).to_be_in_viewport(ratio=1)
+
+
+def test_errors_in_the_cells_of_a_table_are_listed_too(live_server: Any, browser_page: Page) -> None:
+    track = make_track("rag")
+    for number in range(1, 4):
+        Milestone.objects.create(track=track, title=f"Day {number}", starts_on=date(2027, 1, number))
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/rag/deadlines/")
+    alert, days = page.locator("main form .errors"), page.locator("input[name^=first-]")
+    for number in range(3):
+        days.nth(number).fill("")
+    page.get_by_role("button", name="Set dates").click()
+    expect(alert.get_by_role("link")).to_have_count(3)
+
+    days.first.fill("2027-01-01")
+    expect(alert).to_contain_text("Fields with an error: Milestone 2: first day, Milestone 3: first day")
+    days.nth(1).fill("2027-01-02")
+
+    expect(alert).to_be_hidden()
