@@ -10,6 +10,7 @@ from unicodedata import combining, normalize
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.forms.models import ModelChoiceIterator
 from django.forms.renderers import BaseRenderer, DjangoTemplates
 from django.forms.utils import ErrorList, flatatt
 from django.http import HttpRequest
@@ -19,9 +20,9 @@ from django.utils.safestring import SafeString
 from assay.errors import BadFile, Refused
 from web.names import check_line
 
-PLAIN = {
-    f"django/forms/widgets/{kind}.html" for kind in ("text", "number", "email", "date", "datetime", "hidden")
-}
+INPUTS = ("text", "number", "email", "date", "datetime", "hidden")
+SELECT, TEXTAREA = "django/forms/widgets/select.html", "django/forms/widgets/textarea.html"
+PLAIN = {SELECT, TEXTAREA, *(f"django/forms/widgets/{kind}.html" for kind in INPUTS)}
 NO_LABEL = "---------"  # of Django, for the empty choice
 
 
@@ -59,6 +60,9 @@ class StyledField(forms.BoundField):
 
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
         widget = widget or self.field.widget
+        if type(widget) is forms.Select and isinstance(widget.choices, ModelChoiceIterator):
+            # Django would query them a second time, to see if the first is empty; a list would count them
+            widget.choices = [*iter(widget.choices)]
         own = {"aria-describedby": f"id_{self.html_name}_help"}
         if not isinstance(widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
             own["class"] = "form-select" if isinstance(widget, forms.Select) else "form-control"
@@ -89,7 +93,7 @@ class StyledForm(forms.Form):
 
 
 class Renderer(DjangoTemplates):
-    """Renders a plain control without a template, for which Django takes five times longer."""
+    """Renders plain controls without a template, for which Django takes five times longer."""
 
     def render(
         self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None
@@ -97,23 +101,44 @@ class Renderer(DjangoTemplates):
         if template_name not in PLAIN:
             return SafeString(super().render(template_name, context, request))
         widget = context["widget"]
-        own = {"type": widget["type"], "name": widget["name"], "value": widget["value"]}
-        shown = {
-            key: value
-            for key, value in (own | widget["attrs"]).items()
-            if value is not None and value is not False
-        }
-        words = (
-            f" {key}" if value is True else f' {key}="{conditional_escape(value)}"'
-            for key, value in shown.items()
-        )
-        return SafeString(f"<input{''.join(words)}>")
+        name, value, attributes = {"name": widget["name"]}, widget["value"], widget["attrs"]
+        if template_name == SELECT:
+            return SafeString(f"<select{_written(name | attributes)}>{_groups(widget)}</select>")
+        if template_name == TEXTAREA:
+            text = "" if value is None else conditional_escape(value)
+            return SafeString(f"<textarea{_written(name | attributes)}>\n{text}</textarea>")
+        own = {"type": widget["type"], **name, "value": value}
+        return SafeString(f"<input{_written(own | attributes)}>")
+
+
+def _written(attributes: dict[str, Any]) -> str:
+    """Attributes in HTML, each after a space."""
+    return "".join(
+        f" {key}" if value is True else f' {key}="{conditional_escape(value)}"'
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+
+
+def _groups(widget: dict[str, Any]) -> str:
+    """The options of a select, some of them in groups."""
+    shown = []
+    for label, options, _ in widget["optgroups"]:
+        values = ({"value": option["value"]} | option["attrs"] for option in options)
+        words = (conditional_escape(option["label"]) for option in options)
+        lines = [
+            f"<option{_written(value)}>{word}</option>" for value, word in zip(values, words, strict=True)
+        ]
+        if label:
+            lines = [f'<optgroup label="{conditional_escape(label)}">', *lines, "</optgroup>"]
+        shown += lines
+    return "\n".join(shown)
 
 
 class LongSelect(forms.Select):
     """A select for hundreds of words, whose choices are pairs of the same word: a browser sends the label of an option.
 
-    Django renders a template for each option, which takes most of a page.
+    Django makes every option again for each page, which takes most of its time.
     """
 
     def render(

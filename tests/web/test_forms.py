@@ -20,6 +20,12 @@ from web.forms import PLAIN, Renderer
         forms.DateInput(attrs={"type": "date"}),
         forms.DateTimeInput(attrs={"type": "datetime-local"}),
         forms.HiddenInput(),
+        forms.Textarea(attrs={"rows": 3}),
+        forms.Select(
+            attrs={"class": "form-select"},
+            choices=[("", "none"), (0, "zero"), ("<'&\">", "<b>"), ("more & more", [("b", "B")])],
+        ),
+        forms.SelectMultiple(choices=[("", "none"), (0, "zero"), ("b", "B")]),
     ],
     ids=lambda widget: type(widget).__name__,
 )
