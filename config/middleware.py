@@ -19,7 +19,7 @@ from accounts.backends import SessionStore
 from accounts.models import Event, User
 from assay.extensions import ExtensionMissing
 from home import errors
-from home.languages import is_translated, use_language
+from home.languages import SOURCE, is_translated, use_language
 from server.environment import Proxies, host_of
 from web import logs
 from web.api.problems import CONTENT_TYPE, is_api, problem_of_refusal, refusal_of
@@ -206,6 +206,8 @@ class LanguageMiddleware(Middleware):
     ) -> None:
         if is_translated(request):
             use_language(request)
+        else:
+            translation.activate(SOURCE)  # Django takes three times longer to find that there is no language
 
 
 class CorsMiddleware(Middleware):

@@ -27,6 +27,7 @@ from tracks.models import Deadline, Track
 from web import times
 from web.statements import Prepared
 
+NO_TIMES = Deadline()
 _DEADLINES = Prepared(lambda track: Deadline.objects.filter(track=track))
 
 
@@ -170,7 +171,7 @@ def deadlines_of(track: Track) -> dict[str, Deadline]:
 def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:
     if track.protocol.parsed.runs.phase_of(kind).after_closing:
         return _state_after(track, kind, rows, now)
-    of_all, own = rows.get("", Deadline()), rows.get(kind, Deadline())
+    of_all, own = rows.get("", NO_TIMES), rows.get(kind, NO_TIMES)
     closing = own if own.closes_at else of_all
     # the opening time of all kinds opens a draft; opening a track by hand overrides it
     is_draft = track.status == Track.Status.DRAFT
@@ -210,7 +211,7 @@ def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime)
 
 def _state_after(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:
     """The state of a kind of a phase after closing, which only its own times limit."""
-    rules, own = track.protocol.parsed.runs, rows.get(kind, Deadline())
+    rules, own = track.protocol.parsed.runs, rows.get(kind, NO_TIMES)
     before = [
         _state(track, other, rows, now) for other in rules.keys if not rules.phase_of(other).after_closing
     ]

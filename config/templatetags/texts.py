@@ -5,17 +5,23 @@ The judging page has fifty of them. A literal needs one lookup.
 """
 
 from django import template
+from django.conf import settings
 from django.template import defaulttags
 from django.template.base import FilterExpression, Node, NodeList, Parser, Token
 from django.template.loader_tags import BlockNode
 from django.templatetags.i18n import do_translate
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 from web.links import address_of
 
 register = template.Library()
+
+
+def _in_language(text: str) -> str:
+    """A text in the language of the page. Django searches nine catalogs for an English one."""
+    return text if get_language() == settings.LANGUAGE_CODE else gettext(text)
 
 
 class Text(Node):
@@ -25,7 +31,7 @@ class Text(Node):
         self.text = text
 
     def render(self, context: template.Context) -> str:
-        return gettext(self.text)
+        return _in_language(self.text)
 
 
 class Value(Node):
@@ -35,7 +41,7 @@ class Value(Node):
         self.value = value
 
     def render(self, context: template.Context) -> str:
-        return conditional_escape(gettext(self.value.resolve(context)))
+        return conditional_escape(_in_language(self.value.resolve(context)))
 
 
 class Address(defaulttags.URLNode):

@@ -346,10 +346,10 @@ def test_invitation_has_no_word_that_cannot_be_translated(role: str, scene: Scen
     invitation = invite(place=Place(track, user=user), terms=Terms(), by=organizer)
     address = link_of(invitation, "")
 
-    visitor = Client()
+    visitor = Client(headers={"Accept-Language": "de"})
     pages = {address: visitor.get(address, follow=True).content.decode()}
     pages["refused"] = visitor.post(reverse("participation:join"), {}).content.decode()
-    pages["gone"] = Client().get("/join/nothing/").content.decode()
+    pages["gone"] = visitor.get("/join/nothing/").content.decode()
 
     assert unmarked_pages(pages, track, organizer, invitation.user or "", organizer.get_full_name()) == {}
 

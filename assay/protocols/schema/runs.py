@@ -203,6 +203,9 @@ class Phase(Titled):
         return self.scores != "release"
 
 
+NO_PHASE = Phase("")
+
+
 @dataclass(frozen=True, slots=True)
 class RunChoice:
     """A choice of a question about runs."""
@@ -574,12 +577,12 @@ class RunRules:
 
     def kind(self, key: str) -> RunKind:
         """The kind with a key; one that only has this key if the protocol has no such kind."""
-        return next((kind for kind in self.kinds if kind.key == key), RunKind(key, scored=False))
+        return next((kind for kind in self.kinds if kind.key == key), None) or RunKind(key, scored=False)
 
     def phase_of(self, key: str) -> Phase:
-        """The phase of a kind; one without a key and without rules if the kind has none."""
+        """The phase of a kind; `NO_PHASE`, without a key and without rules, if the kind has none."""
         named = self.kind(key).phase
-        return next((phase for phase in self.phases if phase.key == named), Phase(""))
+        return next((phase for phase in self.phases if phase.key == named), NO_PHASE)
 
     def kinds_of(self, phase: Phase) -> tuple[str, ...]:
         """The keys of the kinds of a phase, in the order of the protocol."""
