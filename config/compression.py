@@ -12,7 +12,8 @@ from django.utils.cache import patch_vary_headers
 from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-PAGE_QUALITY, FILE_QUALITY = 5, 9  # above them, the time grows tenfold
+QUALITY = 9  # above it, the time grows tenfold
+PAGE_WINDOW = 16  # 64 kB; level 9 prepares a larger window for 5 ms
 LEAST = 200  # bytes, as in GZipMiddleware
 PACKED_TYPES = re.compile(r"text/(html|css|javascript)\b")
 ACCEPTS_BROTLI = re.compile(r"\bbr\b")
@@ -44,14 +45,14 @@ def padded_brotli(content: bytes) -> bytes:
     """
     padding = secrets.token_bytes(1 + secrets.randbelow(100))
     block = (0b010110 | (len(padding) - 1) << 6).to_bytes(2, "little") + padding
-    compressor = brotli.Compressor(quality=PAGE_QUALITY)
+    compressor = brotli.Compressor(quality=QUALITY, lgwin=PAGE_WINDOW)
     return b"".join([compressor.process(content), compressor.flush(), block, compressor.finish()])
 
 
 class _Compressor(Compressor):  # type: ignore[misc]
     @staticmethod
     def compress_brotli(data: bytes) -> bytes:
-        packed: bytes = brotli.compress(data, quality=FILE_QUALITY)
+        packed: bytes = brotli.compress(data, quality=QUALITY)
         return packed
 
 
