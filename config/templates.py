@@ -6,18 +6,14 @@ from django.template import Origin
 from django.template.loaders import filesystem
 
 COMMENT = re.compile(r"\{% comment %\}(?:[^{]|\{(?!% (?:end)?comment %\}))*\{% endcomment %\}\n?")
-# A line of tags that need no end of a line. Other tags may be between words.
-TAGS = (
-    "if|elif|else|endif|for|empty|endfor|with|endwith|load|extends|block|endblock|spaceless|endspaceless"
-    r"|\w+ (?:(?!%\}).)* as \w+(?= %\})"  # these keep a value
-    "|include|table|endtable|empty_state|endempty_state|menu|endmenu|plot|endplot|filter breadcrumb|endfilter|component"
-    "|track_nav|track_tabs|next_step|digest|script_words"  # these end with a line of their own
-)
-SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
-# A line that is shown or not, without an alternative: its end belongs to what is shown.
-OPTIONAL = re.compile(
-    r"^(\{% if\b(?:(?!%\}).)*%\}(?:(?!\{% (?:if|elif|else|endif)\b).)*)(\{% endif %\})\n", re.MULTILINE
-)
+TAG = re.compile(r"\{% (\w+)\b([^%]*)%\}")
+KEEPS_A_VALUE = re.compile(r" as \w+ $")
+# The tags that show nothing of their own, and those that end with a line of their own. Others may be between words.
+BLOCKS = {"if", "elif", "else", "endif", "for", "empty", "endfor", "with", "endwith", "block", "endblock"}
+OTHERS = {"load", "extends", "filter", "endfilter", "spaceless", "endspaceless"}
+AROUND = {"table", "endtable", "empty_state", "endempty_state", "menu", "endmenu", "plot", "endplot"}
+PARTS = {"include", "component", "track_nav", "track_tabs", "next_step", "digest", "script_words"}
+SILENT = BLOCKS | OTHERS | AROUND | PARTS
 INDENTATION = re.compile(r"\n\s+")
 PREFORMATTED = ("<pre", "<textarea")
 EDGES = re.compile(r"(?=<(?:pre|textarea)\b)|(?<=</pre>)|(?<=</textarea>)")
@@ -35,4 +31,15 @@ class Loader(filesystem.Loader):
 
 
 def _shortened(text: str) -> str:
-    return OPTIONAL.sub(r"\1\n\2", SILENT.sub(r"\1", INDENTATION.sub("\n", text)))
+    *lines, last = INDENTATION.sub("\n", text).split("\n")
+    return "".join(line if _is_silent(line) else f"{line}\n" for line in lines) + last
+
+
+def _is_silent(line: str) -> bool:
+    """Return whether a line has only tags that need no end of a line: it shows nothing, or keeps a value."""
+    tags = TAG.findall(line)
+    return (
+        bool(tags)
+        and not TAG.sub("", line)
+        and all(name in SILENT or KEEPS_A_VALUE.search(rest) for name, rest in tags)
+    )

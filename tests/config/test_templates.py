@@ -30,7 +30,6 @@ PAGE = """\
             "a\nc",
         ),
         ("value.html", "a\n{% firstof names.0 as name %}\n{% firstof 'no' %}\nb", "a\nno\nb"),
-        ("optional.html", "a\n{% if names.1 %}b{% endif %}\n{% if names.2 %}c{% endif %}\nd", "a\nc\nd"),
         ("text.html", "<pre>\n  x\n\n  y</pre>\n\n  <b>z</b>", "<pre>\n  x\n\n  y</pre>\n<b>z</b>"),
         (
             "field.html",
