@@ -170,7 +170,7 @@ def test_preview_is_shown_again_if_the_machine_judged_since(
     fields = {"topic": scene.first.pk, "before": "high", "after": "low", "reason": REASON}
     preview = client.post(address_of(machine), fields)
 
-    answer = confirm(client, preview, seen="1-1")
+    answer = confirm(client, preview, seen="0-0")
 
     assert (answer.status_code, "Nothing is done yet" in answer.content.decode()) == (422, True)
     assert not Judgment.objects.filter(source=SOURCE).exists()
