@@ -34,7 +34,9 @@ AXE = """async () => {
 COUNTS = """() => ({
   excess: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   headings: document.querySelectorAll("h1").length,
-  filled: [...document.querySelectorAll("main .btn-primary")].filter((button) => button.checkVisibility()).length,
+  filled: [...document.querySelectorAll("main .btn-primary")].filter(
+    (button) => button.checkVisibility() && getComputedStyle(button).color === "rgb(255, 255, 255)",
+  ).length,  // not that of the line, which is plain if the page has another
 })"""
 
 

@@ -87,7 +87,7 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     buttons = [
         Button("save", "Save draft", save, "btn-plain"),
         PREVIEW,
-        Button("examples", "Add an example", partial(save, next_page="assessment:examples"), "btn-plain"),
+        Button("examples", "Add example", partial(save, next_page="assessment:examples"), "btn-plain"),
         Button("publish", f"Publish version {number}", publish),
     ]
     draft = selectors.draft_of(track)
