@@ -140,7 +140,7 @@ class GroupsForm(StyledForm):
         for pk, user in self.users.items():
             choices = [("", "no group"), *((group, group) for group in groups)]
             self.fields[f"group-{pk}"] = forms.ChoiceField(
-                choices=choices, required=False, label=str(user), initial=given[pk]
+                choices=choices, required=False, label=user.named, initial=given[pk]
             )
             self.fields[f"group-{pk}"].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
 

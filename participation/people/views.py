@@ -75,16 +75,18 @@ def _page(
     track: Track,
     form: RoleInvitationForm | None = None,
     organizer: OrganizerForm | None = None,
+    groups: GroupsForm | None = None,
 ) -> HttpResponse:
     search, number = request.GET.get("q", ""), request.GET.get("page")
     page = selectors.people_page(track, site_of(request), request.user, search=search, number=number)
-    groups = GroupsForm(track=track) if track.protocol.parsed.judging.groups else None
+    status = 422 if form or organizer or groups else 200
+    if groups is None and track.protocol.parsed.judging.groups:
+        groups = GroupsForm(track=track)
     forms = {
         "form": form or RoleInvitationForm(track=track),
         "groups": groups,
         "organizer_form": organizer or OrganizerForm(),
     }
-    status = 422 if form or organizer else 200
     return render(request, "participation/people/people.html", context_of(page) | forms, status=status)
 
 
@@ -165,12 +167,12 @@ def set_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set the groups of all assessors: all of them, or none. Organizers only."""
     track = _track(request, slug)
     form = GroupsForm(request.POST, track=track)
-    if form.is_valid():
-        assessor_services.set_groups(track=track, groups=form.groups)
-        messages.success(request, "The groups of the assessors are saved.")
-    else:
-        messages.error(request, "Choose groups of the protocol. Nothing was changed.")
-    return redirect("participation:people", track.slug)
+    with refusals_in(form):
+        if form.is_valid():
+            assessor_services.set_groups(track=track, groups=form.groups)
+            messages.success(request, "The groups of the assessors are saved.")
+            return redirect("participation:people", track.slug)
+    return _page(request, track, groups=form)
 
 
 @read_and_post
@@ -185,7 +187,7 @@ def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> H
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=track)
     assessor_services.remove(track=track, user=user, by=request.user)
-    messages.success(request, f"{user} no longer judges for {track}. Their judgments stay.")
+    messages.success(request, f"{user.named} no longer judges for {track}. Their judgments stay.")
     return redirect("participation:people", track.slug)
 
 
@@ -204,10 +206,12 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if role != "none":
         reason = form.cleaned_data["reason"]
         organizers.appoint(track=track, user=user, role=role, by=request.user, reason=reason)
-        messages.success(request, f"{user} is {'a chair' if role == 'chair' else 'an organizer'} of {track}.")
+        messages.success(
+            request, f"{user.named} is {'a chair' if role == 'chair' else 'an organizer'} of {track}."
+        )
     else:
         organizers.dismiss(track=track, user=user, by=request.user)
-        messages.success(request, f"{user} has no longer a role in organizing {track}.")
+        messages.success(request, f"{user.named} has no longer a role in organizing {track}.")
     may_stay = request.user.is_administrator or role == "organizer" or user != request.user
     return redirect("participation:people", track.slug) if may_stay else redirect("home")
 
@@ -224,7 +228,7 @@ def leave_organizers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return confirmation_page(request, page, layout="tracks/base.html", track=track, form=form)
     if is_chair:
         organizers.appoint(track=track, user=request.user, role="chair", by=request.user)
-        messages.success(request, f"{request.user} is a chair of {track}.")
+        messages.success(request, f"{request.user.named} is a chair of {track}.")
         return redirect("participation:people", track.slug)
     organizers.dismiss(track=track, user=request.user, by=request.user)
     messages.success(request, f"You have no longer a role in organizing {track}.")
@@ -246,7 +250,7 @@ def make_link(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpRes
     if not person.has_usable_password():
         sender = Sender(by=request.user, site=site_of(request), is_mailing=settings.SENDS_MAIL)
         services.invite_account(track=track, user=person, sender=sender)
-        messages.success(request, f"{person} has a new link.")
+        messages.success(request, f"{person.named} has a new link.")
         return redirect("participation:people", track.slug)
     context = {
         "track": track,
@@ -327,10 +331,12 @@ def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
     action = request.POST.get("action", "")
     if action == "contact":
         team_services.set_contact(team=team, user=member)
-        messages.success(request, f"{member} is the contact person.")
+        messages.success(request, f"{member.named} is the contact person.")
     elif action in {"allow", "forbid"}:
         team_services.set_may_submit(team=team, user=member, may_submit=action == "allow")
-        messages.success(request, f"{member} may {'' if action == 'allow' else 'no longer '}submit runs.")
+        messages.success(
+            request, f"{member.named} may {'' if action == 'allow' else 'no longer '}submit runs."
+        )
     return redirect(team)
 
 
@@ -344,7 +350,7 @@ def remove_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=team.track)
     team_services.end_membership(team=team, user=member, by=request.user)
-    messages.success(request, f"{member} is removed. Their runs stay with the team.")
+    messages.success(request, f"{member.named} is removed. Their runs stay with the team.")
     return redirect(team if member != request.user else team.track)
 
 
