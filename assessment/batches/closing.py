@@ -38,7 +38,7 @@ def _remarks(progress: BatchProgress) -> Iterator[Check]:
     if not progress.is_finished:
         left: Counter[str] = Counter()
         for share in progress.shares:
-            left[str(share.assignment.assessor)] += share.left
+            left[share.assignment.assessor.named] += share.left
         people = [f"{name} {n:,}" for name, n in (+left).most_common()]
         people += [f"nobody {progress.n_untaken:,}"] if progress.untaken else []
         in_qrels = "They will not be in the qrels, where most measures count them as not relevant. "

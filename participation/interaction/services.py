@@ -44,7 +44,7 @@ def _rules(track: Track) -> InteractionRules:
 
 def _check_member(team: Team, by: User) -> None:
     if not may_submit_for(by, team):
-        raise interaction_refused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise interaction_refused(f"{by.named} is not a member of {team} with the right to submit runs.")
 
 
 @transaction.atomic

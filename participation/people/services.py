@@ -57,6 +57,12 @@ class Step:
         """The user name of the account that exists, or of the new one."""
         return self.user.username if self.user else self.username
 
+    @property
+    def kept_name(self) -> str:
+        """The name of the account that exists, if the list has another one: only its owner changes it."""
+        is_other = self.user is not None and self.row.name not in {"", self.user.get_full_name()}
+        return self.user.named if self.user and is_other else ""
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -39,7 +39,7 @@ def _lock(run: Run) -> tuple[Track, Run]:
 def _check_team(run: Run, by: User, track: Track, states: list[deadline_acceptance.Acceptance]) -> None:
     """Refuse who is not in the team, and its members once the deadline has passed."""
     if not may_submit_for(by, run.team):
-        raise change_refused(f"{by} is not a member of {run.team} with the right to submit runs.")
+        raise change_refused(f"{by.named} is not a member of {run.team} with the right to submit runs.")
     if not by.organizes(run.track_id) and not deadline_acceptance.is_accepting(states):
         raise change_refused(
             f"Runs of {track} can no longer be changed: {deadline_acceptance.why_closed(states)}."

@@ -354,7 +354,7 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration,
     if team.track_id != track.pk:
         raise SubmissionRefused(f"{team} is not a team of {track}.")
     if not may_submit_for(by, team):
-        raise SubmissionRefused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise SubmissionRefused(f"{by.named} is not a member of {team} with the right to submit runs.")
     check_accepted(track=track, user=by)
     _check_open(track, by, declared, at)
 
@@ -592,7 +592,7 @@ def check_withdrawal(*, run: Run, by: User) -> None:
 def _why_not_withdrawn(run: Run, by: User, track: Track, at: datetime | None = None) -> str:
     """The reason why a user cannot withdraw a run now, or when a file that replaces it arrived; otherwise empty."""
     if not may_submit_for(by, run.team):
-        return f"{by} is not a member of {run.team} with the right to submit runs."
+        return f"{by.named} is not a member of {run.team} with the right to submit runs."
     if run.status != Run.Status.SUBMITTED:
         return f"{run.tag} is already {run.get_status_display()}."
     state = deadline_acceptance.acceptance_of(track, run.kind, at)

@@ -36,7 +36,7 @@ def record_consent(*, team: Team, is_given: bool, by: User) -> Consent:
     track = track_services.lock(team.track_id)
     if not may_submit_for(by, team):
         raise Refused(
-            f"{by} is not a member of {team} with the right to submit runs.",
+            f"{by.named} is not a member of {team} with the right to submit runs.",
             code="consent-refused",
             title="The consent was not recorded",
         )

@@ -79,4 +79,4 @@ def _check_allowed(leaderboard: Leaderboard, team: Team, by: User) -> None:
     if track.status != Track.Status.CLOSED:
         raise later_run_refused(f"{track} is not closed. Runs of other tracks’ teams are scored afterwards.")
     if not may_submit_for(by, team):
-        raise later_run_refused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise later_run_refused(f"{by.named} is not a member of {team} with the right to submit runs.")

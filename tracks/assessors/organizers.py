@@ -62,7 +62,7 @@ def check_dismissal(*, track: Track, user: User) -> Organizer:
     """
     row = Organizer.objects.filter(track=track, user=user).first()
     if row is None:
-        raise track_refused(f"{user} neither organizes nor chairs {track}.")
+        raise track_refused(f"{user.named} neither organizes nor chairs {track}.")
     if not row.is_chair:
         _check_others(track, user)
     return row
@@ -75,7 +75,7 @@ def check(*, user: User) -> None:
         Refused: The user is a machine or deactivated.
     """
     if user.is_machine or not user.is_active:
-        raise track_refused(f"{user} cannot log in, and so can neither organize nor chair a track.")
+        raise track_refused(f"{user.named} cannot log in, and so can neither organize nor chair a track.")
 
 
 def check_teams(*, track: Track, user: User, reason: str = "") -> None:
@@ -87,7 +87,7 @@ def check_teams(*, track: Track, user: User, reason: str = "") -> None:
     team = user.teams.filter(track=track).first()
     if team is not None and not reason.strip():
         raise track_refused(
-            f"{user} is a member of the team {team}, and would see the runs and scores of all teams of {track}. "
+            f"{user.named} is a member of the team {team}, and would see the runs and scores of all teams of {track}. "
             "Give a reason, which the audit log keeps."
         )
 
@@ -96,4 +96,4 @@ def _check_others(track: Track, user: User) -> None:
     """Refuse to take the role from the last organizer who can log in."""
     others = track.organizers.filter(is_chair=False, user__is_active=True).exclude(user=user)
     if not others.exists():
-        raise track_refused(f"{user} is the only organizer of {track}. Appoint another one first.")
+        raise track_refused(f"{user.named} is the only organizer of {track}. Appoint another one first.")

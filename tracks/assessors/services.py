@@ -53,7 +53,7 @@ def remove(*, track: Track, user: User, by: User) -> None:
     current = track_services.lock(track.pk)
     assessor = current.assessors.filter(user=user, ended_at=None).first()
     if assessor is None or user.is_machine:
-        raise track_refused(f"{user} is not a person who judges for {current}.")
+        raise track_refused(f"{user.named} is not a person who judges for {current}.")
     traces = [end(track=current, user=user) for end in _endings]
     if any(traces):
         assessor.ended_at = timezone.now()
@@ -119,8 +119,10 @@ def check(*, track: Track, user: User) -> None:
     if user.is_machine and not Assessor.objects.filter(track=track, user=user).exists():
         raise track_refused(f"{user} is a machine of another track. Add it to {track} as a machine.")
     if user.teams.filter(track=track).exists():
-        raise track_refused(f"{user} is a member of a team of {track}, so {user} cannot judge for it.")
+        raise track_refused(
+            f"{user.named} is a member of a team of {track}, so {user.named} cannot judge for it."
+        )
     if user.ended_memberships.filter(team__track=track, team__runs__isnull=False).exists():
         raise track_refused(
-            f"{user} was a member of a team of {track} that submitted runs, so {user} cannot judge for it."
+            f"{user.named} was a member of a team of {track} that submitted runs, so {user.named} cannot judge for it."
         )

@@ -120,7 +120,7 @@ def _check_allowed(track: Track, team: Team, by: User, tag: str, at: datetime, n
     if team.track_id != track.pk:
         raise judges_refused(f"{team} is not a team of {track}.")
     if not may_submit_for(by, team):
-        raise judges_refused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise judges_refused(f"{by.named} is not a member of {team} with the right to submit runs.")
     check_accepted(track=track, user=by)
     call = JudgeCall.objects.filter(track=track).first()
     if call is None or not call.is_open(at):
@@ -241,7 +241,7 @@ def check_withdrawal(judge_run: JudgeRun, by: User) -> None:
 def why_not_withdrawn(judge_run: JudgeRun, by: User, at: datetime) -> str:
     """The reason why a user cannot withdraw a judge at an instant; empty if it is possible."""
     if not may_submit_for(by, judge_run.team):
-        return f"{by} is not a member of {judge_run.team} with the right to submit runs."
+        return f"{by.named} is not a member of {judge_run.team} with the right to submit runs."
     if not judge_run.is_submitted:
         return f"{judge_run.tag} is already withdrawn."
     call = JudgeCall.objects.filter(track=judge_run.track_id).first()

@@ -10,6 +10,7 @@ import pytest
 from django.conf import LazySettings
 from django.core import mail
 from django.test import Client
+from django.urls import reverse
 
 from accounts.models import Event, User
 from assay.errors import Refused
@@ -20,7 +21,7 @@ from participation.people.pasted import read
 from participation.people.services import Sender
 from participation.teams import services as team_services
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_track, make_user
+from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
 from tests.helpers.letters import deliver_at_once
 from tests.pooling.conftest import Scene
 from tracks.agreements import services as agreement_services
@@ -69,6 +70,20 @@ def test_list_is_previewed_then_done(scene: Scene) -> None:
     assert list(scene.stranger.teams.all()) == [scene.ours], "the account that exists"
     assert Invitation.objects.count() == 3
     assert all(link_of(each, "http://testserver") in page for each in Invitation.objects.all())
+
+
+def test_preview_says_that_an_account_keeps_its_name(scene: Scene) -> None:
+    User.objects.filter(pk=scene.stranger.pk).update(
+        first_name="Sam", last_name="Hill", email="sam@example.org"
+    )
+
+    other, same = (
+        paste(scene, f"{name},sam@example.org,member,Ours").content.decode()
+        for name in ("Samuel H. Hill", "Sam Hill")
+    )
+
+    assert re.search(r"exists and keeps its name,\s+<bdi>Sam Hill</bdi>", other)
+    assert "keeps its name" not in same
 
 
 @pytest.mark.parametrize("sends_mail", [True, False])
@@ -405,3 +420,15 @@ def test_people_come_a_hundred_at_a_time_and_are_found_on_every_page(scene: Scen
     assert (
         "Nobody has these words" in client.get("/tracks/arq/people/?q=nobody-of-that-name").content.decode()
     )
+
+
+def test_group_that_the_protocol_does_not_define_is_refused_at_its_field(scene: Scene) -> None:
+    track = make_track("ntcir", protocol="ntcir-12-wikipedia")
+    ada = make_assessor(track)
+
+    page = as_user(make_organizer()).post(
+        reverse("participation:set_groups", args=[track.slug]), {f"group-{ada.pk}": "wizards"}
+    )
+
+    assert page.status_code == 422
+    assert "Select a valid choice. wizards is not one" in page.content.decode()
