@@ -577,7 +577,7 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
 
     assert (export.text, export.is_form) == ("Export the collection", True)
     assert 'class="btn btn-sm btn-primary">Export the collection<' in before
-    assert before.count(">Export the collection<") == 1, "the line of the step has the button"
+    assert before.count(">Export the collection</button>") == 1, "the line of the step has the button"
     assert 'class="btn btn-plain" href="/tracks/lab/downloads/attach/">' in before
     assert 'id="jobs" hx-get=""' in during
     assert waits[:2] == (Kind.WAIT, "The collection is being exported.")
