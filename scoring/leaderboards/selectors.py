@@ -197,7 +197,8 @@ def leaderboard_page(
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
         has_parts=(rules.export_groups or bool(rules.sets)) and has_parts(board.qrels),
-        has_classes=bool(board.track.protocol.parsed.topics.labels),
+        has_classes=bool(board.track.protocol.parsed.topics.labels)
+        and board.track.topics.exclude(labels={}).exists(),
         plot=_means_plot(board, shown_rows, shared.charted),
         curves_plot=_curves_plot(board, shown_rows),
         has_interaction=interaction_rules(board) is not None,

@@ -87,9 +87,9 @@ def test_a_leaderboard_takes_as_many_queries_for_many_runs_as_for_few(
     board = leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
 
     many.organizer.known_roles = many.organizer.roles  # as those of the user of a request
-    with django_assert_num_queries(13):  # the last reads the curves that are drawn, which all runs have
+    with django_assert_num_queries(14):  # one reads the curves that are drawn, which all runs have
         page = leaderboard_selectors.leaderboard_page(many.organizer, board)
-    with django_assert_num_queries(10):  # without means, intervals and tiers, which the process has kept
+    with django_assert_num_queries(11):  # without means, intervals and tiers, which the process has kept
         again = leaderboard_selectors.leaderboard_page(many.organizer, board)
 
     assert len(page.rows) == 12

@@ -67,6 +67,17 @@ def test_page_and_file_have_the_means_of_each_class(
     assert float(rows[1]["mean"]) == pytest.approx(by_topic["A.10"], abs=1e-4)
 
 
+def test_leaderboard_links_classes_only_if_topics_have_labels(scored: Scene, client: Client) -> None:
+    board = scored.leaderboard(release="public")
+    address = reverse("scoring:classes", args=[board.pk])
+
+    before = client.get(board.get_absolute_url()).content.decode()
+    label(scored)
+
+    assert address not in before
+    assert address in client.get(board.get_absolute_url()).content.decode()
+
+
 def test_teams_see_their_own_runs_and_no_hidden_labels(scored: Scene, client: Client) -> None:
     label(scored)
     board = scored.leaderboard()
