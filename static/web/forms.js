@@ -84,6 +84,12 @@
     });
   }
 
+  // The answer is a file, so that the page stays.
+  document.addEventListener("submit", ({ target, defaultPrevented }) => {
+    const status = target.querySelector("[data-downloading]");
+    if (status && !defaultPrevented) status.textContent = status.dataset.downloading;
+  });
+
   const OTHERS = 'form[method="post"]:not([data-kept], [hx-post], :has([type="password"]))';
   const isTyped = (field) =>
     field.matches("textarea, input:not([type=checkbox], [type=radio], [type=hidden])") &&

@@ -140,6 +140,20 @@ def test_menus_close_by_escape_and_outside_and_a_digest_is_copied_whole(
     assert browser_page.evaluate("getSelection().toString()") == board.qrels.sha256
 
 
+def test_form_whose_answer_is_a_file_says_so(
+    scored: Scene, live_server: LiveServer, browser_page: Page
+) -> None:
+    qrels = scored.leaderboard(release="public").qrels
+    browser_page.goto(live_server.url + reverse("scoring:qrels_export", args=[qrels.pk]))
+    status = browser_page.get_by_role("status")
+    assert status.text_content() == ""
+
+    with browser_page.expect_download():
+        browser_page.get_by_role("button", name="Download zip").click()
+
+    assert status.text_content() == "Your browser is downloading the file."
+
+
 def test_plots_are_drawn_and_saved_without_inline_styles(
     scored: Scene, live_server: LiveServer, browser_page: Page
 ) -> None:
