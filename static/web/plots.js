@@ -3,6 +3,8 @@
 (() => {
   const CROWDED = 40; // labels from which they are turned and plots can be zoomed
   const TURNED = 16; // pixels of a turned label
+  const FEW = 6; // labels up to which a long one is cut, so that all are there
+  const BESIDE = 90; // pixels beside the columns
   const LETTER = 6.4; // pixels of a letter at 12 px
   const ROW = 22; // pixels of a row of intervals
 
@@ -66,6 +68,11 @@
           ...axis.axisLabel,
           rotate: isCrowded ? 90 : 0,
           interval: isCrowded ? Math.ceil((plot.labels.length * TURNED) / width) - 1 : undefined,
+          ...(plot.labels.length <= FEW && {
+            interval: 0,
+            overflow: "truncate",
+            width: (width - BESIDE) / plot.labels.length - 12,
+          }),
         },
       },
       yAxis: { ...axis, type: "value", name: plot.up, nameGap: 44, minInterval: plot.digits ? 0 : 1 },
