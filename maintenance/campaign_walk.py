@@ -50,8 +50,8 @@ class Organizer:
         self.page.reload()
 
     def press(self, name: str, to: str | re.Pattern[str] = "**") -> None:
-        """Press a button, which may name the remarks that are left, and wait for the address to which it leads."""
-        words = re.compile(rf"^\s*{re.escape(name)}( with \d+ remarks? left)?\s*$")
+        """Press a button, and wait for the address to which it leads."""
+        words = re.compile(rf"^\s*{re.escape(name)}\s*$")
         self._click(self.page.get_by_role("button", name=words), name)
         self.page.wait_for_url(to)
 

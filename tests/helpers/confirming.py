@@ -1,4 +1,4 @@
-"""Do as a person on a page that asks: read it, and press the button, which names the remarks that are left."""
+"""Do as a person on a page that asks: read it, and press the button, which accepts the remarks that are left."""
 
 import re
 from typing import Any
