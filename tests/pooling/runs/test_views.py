@@ -518,7 +518,7 @@ def test_withdrawal_after_the_close_is_a_conflict(
     question = as_(scene.member).get(address).content.decode()
     response = as_(scene.member).post(address)
 
-    assert "1 problem" in question
+    assert "Not possible" in question
     assert 'form="act"' not in question
     assert response.status_code == 409
     for page in (question, response.content.decode()):
