@@ -190,7 +190,7 @@ def test_number_of_queries_does_not_grow_with_units(
         for _ in range(n):
             for assessor in (scene.ada, scene.bob):
                 judge(accept(batch, assessor))
-        with django_assert_num_queries(14):  # of these, two for the next step
+        with django_assert_num_queries(15):  # of these, three for the next step
             organizer.get(address("discussion", batch))
 
 
