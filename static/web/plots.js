@@ -4,7 +4,7 @@
   const CROWDED = 40; // labels from which they are turned and plots can be zoomed
   const TURNED = 16; // pixels of a turned label
   const FEW = 6; // labels up to which a long one is cut, so that all are there
-  const BESIDE = 90; // pixels beside the columns
+  const BESIDE = 90; // pixels next to the columns
   const LETTER = 6.4; // pixels of a letter at 12 px
   const ROW = 22; // pixels of a row of intervals
 
