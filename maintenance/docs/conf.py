@@ -93,7 +93,7 @@ class SessionLexer(RegexLexer):  # type: ignore[misc]
     }
 
 
-class Pictures(SphinxTransform):  # type: ignore[misc]
+class Pictures(SphinxTransform):
     """Show `NAME-dark.png` instead of `NAME.png` in a dark page. A picture loads when it comes into view."""
 
     default_priority = 200
