@@ -328,18 +328,14 @@ def set_up(*, wants_browser: bool, wants_docs: bool) -> None:
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
     compile_modules()
     if wants_docs:
-        # Build the documentation again after a page has changed. The site works without it
-        generated = {"_build", "library"}  # folders that the build itself writes
-        pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
-        names = sorted(str(page) for page in pages if not generated & set(page.parts))
+        # Build the documentation again after a page or a picture has changed. The site works without it
+        generated = {"_build", "library", "__pycache__"}  # folders that the build itself writes
+        folders = (ROOT / "docs", ROOT / "maintenance" / "docs")
+        files = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*") if path.is_file()]
+        names = sorted(str(file) for file in files if not generated & set(file.parts))
         is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
         try:
-            once(
-                "documentation",
-                digest("maintenance/docs/conf.py", *names),
-                build_documentation,
-                done=is_built,
-            )
+            once("documentation", digest(*names), build_documentation, done=is_built)
         except SetupError as error:
             say(f"{error}\nsetup: the site works, but without its help pages")
     if wants_browser and not browser.find():
