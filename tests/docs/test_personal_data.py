@@ -55,7 +55,7 @@ def test_person_is_erased_as_the_page_says() -> None:
     assert User.objects.get(pk=ada.pk).username == "adal"
     assert "Nothing was changed." in dry.getvalue()
     assert "1  login" in dry.getvalue()
-    assert "1  assessor, user" in dry.getvalue()
+    assert "1  assessor's role, user" in dry.getvalue()
     call_command("erase_person", "adal", "--yes", stdout=done)
     call_command("erase_person", f"{ada.pk}", "--yes", stdout=StringIO())  # as after a restore
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
@@ -192,8 +192,9 @@ def test_plots_on_a_phone_keep_the_ends_of_long_names(
     means, curves = page.locator("figure.plot").all()
 
     for plot in (means, curves):
-        names = plot.locator("svg text").filter(has_text="…").all_text_contents()
-        assert len(names) == 2
+        shortened = plot.locator("svg text").filter(has_text="…")
+        expect(shortened).to_have_count(2)
+        names = shortened.all_text_contents()
         assert {name[-2:] for name in names} == {"-1", "-2"}
         assert {LONG.startswith(name.partition("…")[0]) for name in names} == {True}
 

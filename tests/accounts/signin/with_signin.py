@@ -448,8 +448,9 @@ def test_login_asks_for_a_code_that_works_once(
 
 @pytest.mark.usefixtures("marks_translated")
 def test_pages_of_the_second_factor_have_no_word_that_cannot_be_translated(
-    client: Client, provider: OpenIdProvider
+    provider: OpenIdProvider,
 ) -> None:
+    client = Client(headers={"Accept-Language": "de"})
     ada = make_user("ada")
     client.force_login(ada)
     off = walk(client, WAYS)
