@@ -49,9 +49,13 @@ class NewPersonSerializer(Strict):
     name = serializers.CharField(
         max_length=MAX_CELL, required=False, allow_blank=True, help_text="Of a new account."
     )
-    email = serializers.EmailField(help_text="Finds the account, or becomes that of a new one.")
+    email = serializers.EmailField(
+        required=False,
+        allow_blank=True,
+        help_text="Finds the account, or becomes that of a new one. Empty: the user name finds it.",
+    )
     username = serializers.CharField(
-        required=False, allow_blank=True, help_text="For a new account. Empty: the start of the address."
+        required=False, allow_blank=True, help_text="Of a new account: if empty, the start of the address."
     )
     role = serializers.CharField(help_text="assessor, member, observer, contact, organizer or chair.")
     team = serializers.CharField(

@@ -2,10 +2,11 @@
 
 A line is a person. Tabs, semicolons or commas separate the columns, as in the first line. A first line with the
 names of columns may give them in any order; without it they are: name, e-mail address, role, and the team of a member
-or the group of an assessor.
+or the group of an assessor. A user name may replace the address of an account that exists.
 """
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parseaddr
@@ -69,7 +70,9 @@ class Row:
     role: str
     team: str
     group: str
-    username: str = ""  # of a new account; empty: the start of the address
+    username: str = (
+        ""  # without an address, of an account that exists; of a new one: empty is the start of the address
+    )
 
     @property
     def name(self) -> str:
@@ -95,10 +98,10 @@ def read(text: str) -> People:
     )
     lines = [(number, cells) for number, cells in split if any(cells)]
     first = lines[0][1] if lines else []
-    # a line of names of columns has an e-mail column and no address
+    # a line of names of columns has a column of addresses or user names, and no address
     names = {word: column for column, words in COLUMNS.items() for word in words}
     header = [names.get(cell.lower().rstrip(":"), "") for cell in first]
-    if "email" in header and not any("@" in cell for cell in first):
+    if {"email", "username"} & set(header) and not any("@" in cell for cell in first):
         return _people(lines[1:], header)
     return _people(lines, None)
 
@@ -137,12 +140,17 @@ def _people(lines: Sequence[tuple[int, list[str]]], header: Sequence[str] | None
 
 
 def _values(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-    """The cells by column. A cell such as `Ada Lovelace <ada@example.org>` gives the name too."""
+    """The cells by column. A cell such as `Ada Lovelace <ada@example.org>` gives the name too.
+
+    The column of addresses may contain user names.
+    """
     values = {column: cell for column, cell in zip(columns, cells, strict=False) if column and cell}
     for column in ("email", "name"):
         name, address = parseaddr(values.get(column, ""))
         if name and "@" in address:
             values |= {"email": address, "name": name}
+    if "username" not in values and re.fullmatch(r"[\w.+-]+", values.get("email", "")):
+        values["username"] = values.pop("email")
     word = values.get("role", "").lower()
     role = next((role for role, words in ROLES.items() if word in words), "")
     if "team or group" in values:
@@ -162,7 +170,8 @@ def _complaints(line: int, cells: Sequence[str], header: Sequence[str] | None) -
         return
     values = _values(cells, columns)
     try:
-        validate_email(values.get("email", ""))
+        if "email" in values or "username" not in values:
+            validate_email(values.get("email", ""))
     except ValidationError:
         yield Problem(line, "e-mail", f"“{values.get('email', '')}” is not an e-mail address.")
     raw = dict(zip(columns, cells, strict=False)).get("role", "")
@@ -183,9 +192,8 @@ def _repeated(rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         earlier = usernames.setdefault(row.username.lower(), row.line) if row.username else row.line
         if earlier != row.line:
-            yield Problem(
-                row.line, "user name", f"{row.username} is in line {earlier} too; choose another one."
-            )
+            advice = "choose another one" if row.email else "list a person once"
+            yield Problem(row.line, "user name", f"{row.username} is in line {earlier} too; {advice}.")
         earlier = addresses.setdefault(row.email.lower(), row.line) if row.email else row.line
         if earlier != row.line:
             yield Problem(row.line, "e-mail", f"{row.email} is in line {earlier} too; list a person once.")

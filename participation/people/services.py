@@ -15,6 +15,7 @@ from django.db.models.functions import Lower
 from accounts.audit import services as audit
 from accounts.mail import letters
 from accounts.models import User
+from accounts.selectors import people_named
 from assay.errors import Refused
 from participation.errors import people_refused
 from participation.invitations import services as invitation_services
@@ -81,21 +82,23 @@ class Plan:
 
 
 def plan(track: Track, people: People) -> Plan:
-    """Return the steps of a list, without taking them. Six queries, and two for each person who has an account."""
+    """Return the steps of a list, without taking them. Seven queries, and two for each person who has an account."""
     if not people.rows and not people.problems:
         return Plan([], [Problem(0, "", "The list is empty. Paste one line for each person.")])
-    wanted = {row.email.lower() for row in people.rows}
-    accounts: dict[str, list[User]] = {}
-    for user in User.objects.exclude(email="").annotate(address=Lower("email")).filter(address__in=wanted):
-        accounts.setdefault(user.email.lower(), []).append(user)
+    accounts = _accounts(people.rows)
     teams = {team.name.lower(): team for team in track.teams.all()}
     names = _free_names(people.rows, accounts)
+    first_lines: dict[int, int] = {}  # by account
     steps: list[Step] = []
     problems = list(people.problems)
     new_teams: set[str] = set()
     for row in people.rows:
-        users, team = accounts.get(row.email.lower(), []), teams.get(row.team.lower())
+        users, team = accounts[row.line], teams.get(row.team.lower())
         complaints = list(_complaints(track, row, users, team))
+        earlier = first_lines.setdefault(users[0].pk, row.line) if users else row.line
+        if earlier != row.line:
+            message = f"{users[0]} is in line {earlier} too; list a person once."
+            complaints.append(Problem(row.line, "user name", message))
         problems += complaints
         if complaints:
             continue
@@ -107,7 +110,21 @@ def plan(track: Track, people: People) -> Plan:
     return Plan(steps, sorted(problems))
 
 
-def _free_names(rows: Sequence[Row], accounts: Mapping[str, list[User]]) -> dict[int, str]:
+def _accounts(rows: Sequence[Row]) -> dict[int, list[User]]:
+    """The accounts that the address of each line finds, or its user name if it has no address, by line."""
+    addresses = {row.email.lower() for row in rows} - {""}
+    usernames = {row.username for row in rows if not row.email}
+    users: dict[str, list[User]] = {}
+    for user in User.objects.annotate(address=Lower("email")).filter(address__in=addresses):
+        users.setdefault(user.email.lower(), []).append(user)
+    named = {user.username: [user] for user in people_named(usernames)}
+    return {
+        row.line: users.get(row.email.lower(), []) if row.email else named.get(row.username, [])
+        for row in rows
+    }
+
+
+def _free_names(rows: Sequence[Row], accounts: Mapping[int, list[User]]) -> dict[int, str]:
     """A user name for each person without an account, by line.
 
     Without one in the list, it is the start of the address, perhaps with a number.
@@ -115,7 +132,7 @@ def _free_names(rows: Sequence[Row], accounts: Mapping[str, list[User]]) -> dict
     names = {row.line: row.username for row in rows if row.username}
     wanted = {}
     for row in rows:
-        if row.email.lower() not in accounts and not row.username:
+        if not accounts[row.line] and not row.username:
             local = re.sub(r"[^a-z0-9._-]", "", row.email.partition("@")[0].lower())
             wanted[row.line] = local[:MAX_USERNAME] or "person"
     if not wanted:
@@ -138,7 +155,17 @@ def _complaints(track: Track, row: Row, users: Sequence[User], team: Team | None
         yield Problem(row.line, "e-mail", message)
         return
     user = users[0] if users else None
+    if user is None and not row.email:
+        message = f"there is no account {row.username}; give the e-mail address for a new one."
+        yield Problem(row.line, "user name", message)
+        return
     if user is None and row.username:
+        if User.objects.filter(username__iexact=row.username).exists():
+            message = (
+                f"the account {row.username} has another e-mail address; use that one, or leave it empty."
+            )
+            yield Problem(row.line, "user name", message)
+            return
         try:
             User(username=row.username).clean_fields(
                 {field.name for field in User._meta.fields} - {"username"}

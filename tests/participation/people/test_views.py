@@ -82,8 +82,9 @@ def test_preview_says_that_an_account_keeps_its_name(scene: Scene) -> None:
         for name in ("Samuel H. Hill", "Sam Hill")
     )
 
-    assert re.search(r"exists and keeps its name,\s+<bdi>Sam Hill</bdi>", other)
-    assert "keeps its name" not in same
+    assert re.search(r"existing account <bdi>sam</bdi>, whose name stays\s+<bdi>Sam Hill</bdi>", other)
+    assert "existing account <bdi>sam</bdi>" in same
+    assert "whose name stays" not in same
 
 
 @pytest.mark.parametrize("sends_mail", [True, False])
@@ -145,6 +146,9 @@ WRONG_LINES = {
     "Eve,jane@example.org,member,Owls": "jane is an assessor of ARQ and cannot be a member",
     "Eve,gone@example.org,assessor,": "the account gone is deactivated",
     "Eve,twin@example.org,assessor,": "2 accounts have this address: twin1, twin2.",
+    "Eve,eve,assessor,": "user name: there is no account eve; give the e-mail address for a new one.",
+    "Ann,ann,assessor,\nAnn,ann@example.org,assessor,": "ann is in line 6 too; list a person once.",
+    "Ann,ann,assessor,\nAnn,ann,assessor,": "ann is in line 6 too; list a person once.",
     "Eve,eve@example.org,assessor,,x": "expected at most 4 columns, got 5.",
 }
 
@@ -182,13 +186,14 @@ def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene) -> None:
     make_user("gone", email="gone@example.org", is_active=False)
     for name in ("twin1", "twin2"):
         make_user(name, email="twin@example.org")
+    make_user("ann", email="ann@example.org")
     n_users = User.objects.count()
 
     for line, message in WRONG_LINES.items():
         for action in ("check", "add"):
             page = paste(scene, LIST + line, action).content.decode().replace("&#x27;", "'")
             assert message in page
-            assert '<div class="field-error">Line 6' in page
+            assert re.search(r'<div class="field-error">Line [67]', page)
     assert User.objects.count() == n_users
     assert not Team.objects.filter(name="Owls").exists()
 
@@ -200,11 +205,13 @@ def test_list_chooses_user_names(scene: Scene) -> None:
     )
 
     taken = paste(scene, head + "Hopper").content.decode()
+    similar = paste(scene, head + "hоpper").content.decode()
     repeated = paste(scene, head + "zoe.ray").content.decode()
     wrong = paste(scene, head + "amy ray").content.decode()
     paste(scene, head, "add")
 
-    assert "This user name looks like another one" in taken
+    assert "the account Hopper has another e-mail address; use that one, or leave it empty." in taken
+    assert "This user name looks like another one" in similar
     assert "zoe.ray is in line 2 too; choose another one." in repeated
     assert "Enter a valid username" in wrong
     assert {user.username for user in User.objects.filter(last_name="Ray")} == {"zoe.ray", "a"}
@@ -227,6 +234,24 @@ def test_forms_of_a_list(scene: Scene, text: str) -> None:
     assert (zoe.get_full_name(), pat.get_full_name()) == ("Zoe Ray", "Pat Lee")
     assert Assessor.objects.filter(user=zoe).exists()
     assert pat.teams.get().name == "Owls"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zoe Ray; zoe.ray; assessor\nPat Lee; pat@example.org; assessor",
+        "user name,role\nzoe.ray,assessor",
+        "name,e-mail,role,user name\n,,assessor,zoe.ray",
+    ],
+)
+def test_user_name_finds_an_account_without_its_address(scene: Scene, text: str) -> None:
+    zoe = make_user("zoe.ray", email="z@example.org")
+
+    page = paste(scene, text, "add").content.decode()
+
+    assert "added" in page
+    assert Assessor.objects.filter(user=zoe).exists()
+    assert User.objects.filter(username__startswith="zoe").count() == 1
 
 
 def test_group_of_assessors_must_be_one_of_the_protocol(scene: Scene) -> None:
