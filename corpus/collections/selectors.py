@@ -149,6 +149,12 @@ def documents_in(collection: Collection) -> int:
     return sum(collection.counts.get(f"{kind}s", 0) for kind in Document.Kind.values)
 
 
+def has_threads(collection: Collection) -> bool:
+    """Return whether a collection has threads by its stored counts, or documents that stand alone. No query."""
+    kinds = set(Document.Kind) - {Document.Kind.DOCUMENT}
+    return any(collection.counts.get(f"{kind}s") for kind in kinds)
+
+
 def stored_formula_counts(collection: Collection) -> dict[str, int]:
     """The counts of formulas from the last import or clustering. No query."""
     return {name: n for name, n in collection.counts.items() if "formulas" in name}

@@ -33,7 +33,7 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
             address,
             False,
             action="Check for leaks",
-            detail="Posts of the collection could give a topic away.",
+            detail="Documents of the collection could give a topic away.",
             skip="leaks",
         )
         return

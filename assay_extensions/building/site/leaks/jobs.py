@@ -18,6 +18,7 @@ from assay.formats.topics.facts import TopicFacts
 from assay_extensions.building import leaks
 from assay_extensions.building.site.leaks.selectors import checked_digest, verdict
 from assay_extensions.building.store import Store, refusals
+from corpus.collections.selectors import has_threads
 from corpus.models import BuildFile, Collection, Comment, Document, DocumentLink
 from jobs import services as jobs
 from tracks.models import LeakCheck, Track
@@ -58,7 +59,9 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
             result = leaks.check(store, topics, report, overlap=check.overlap)
         finally:
             store.close()
-    check.leaks, check.unknown, check.n_topics = result.leaks, result.unknown, len(topics)
+    assert track.collection is not None
+    check.unknown = result.unknown if has_threads(track.collection) else []  # documents have no own threads
+    check.leaks, check.n_topics = result.leaks, len(topics)
     check.digest = digest
     check.n_forbidden, check.is_complete = sum(leak.is_forbidden for leak in result.leaks), True
     with progress.storing():

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from assay.digests import sha256_of
 from assay_extensions.building.leaks import Leak, Report
+from corpus.collections.selectors import has_threads
 from corpus.models import Collection, Import
 from jobs.models import Job
 from tracks.checklist.points import Problem
@@ -35,7 +36,10 @@ class KindRow(NamedTuple):
 
 @dataclass(frozen=True)
 class LeaksPage:
-    """`check` is the latest complete one; `running` is a later job. `n_removed` posts are left out by the build."""
+    """`check` is the latest complete one; `running` is a later job. `n_removed` posts are left out by the build.
+
+    `has_threads`: the collection has threads, from which topics can be made.
+    """
 
     track: Track
     check: LeakCheck | None
@@ -44,14 +48,15 @@ class LeaksPage:
     leaks: list[Leak]
     n_removed: int
     is_outdated: bool
+    has_threads: bool
 
 
 MEANINGS = {
     "own thread": "A post of the thread from which the topic was made. Remove it.",
     "published link": "A post with a link to that thread, or linked from it. Remove it.",
     "mention": "A post whose text has the address of that thread. Remove it.",
-    "same title": "A question with the title of the topic. Remove it if it is the topic’s own question.",
-    "near-duplicate": "A question with nearly the words of the topic. Remove it if it is the topic’s own question.",
+    "same title": "A document with the title of the topic. Remove it if the topic was made from it.",
+    "near-duplicate": "A document with nearly the words of the topic. Remove it if the topic was made from it.",
     "linked duplicate": "A question that users marked as a duplicate of the topic. Keep it: its answers are relevant.",
 }
 
@@ -136,6 +141,7 @@ def leaks_page(track: Track) -> LeaksPage:
     running = newest.job if newest is not None and newest != check else None
     build = getattr(track.collection, "build", None)
     n_removed = build.manifest.get("removed", 0) if build else 0
+    of_threads = track.collection is not None and has_threads(track.collection)
     if check is None:
         return LeaksPage(
             track=track,
@@ -145,14 +151,16 @@ def leaks_page(track: Track) -> LeaksPage:
             leaks=[],
             n_removed=n_removed,
             is_outdated=False,
+            has_threads=of_threads,
         )
     report = report_of(check)
     counts = report.counts()
     forbidden = {leak.kind for leak in report.leaks if leak.is_forbidden}
-    has_threads = len(check.unknown) < check.n_topics
+    is_known = len(check.unknown) < check.n_topics  # the thread of a topic
     kinds = [
-        KindRow(kind, meaning, counts[kind][0], kind in forbidden, has_threads or kind in OF_TEXTS)
+        KindRow(kind, meaning, counts[kind][0], kind in forbidden, is_known or kind in OF_TEXTS)
         for kind, meaning in MEANINGS.items()
+        if of_threads or kind in OF_TEXTS or counts[kind][0]
     ]
     ordered = sorted(report.leaks, key=lambda leak: not leak.is_forbidden)
     return LeaksPage(
@@ -163,4 +171,5 @@ def leaks_page(track: Track) -> LeaksPage:
         leaks=ordered[:SHOWN],
         n_removed=n_removed,
         is_outdated=is_outdated(check),
+        has_threads=of_threads,
     )

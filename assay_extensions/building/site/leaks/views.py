@@ -22,8 +22,8 @@ class CheckForm(StyledForm):
         max_value=1,
         initial=OVERLAP,
         label="Smallest overlap of a near-duplicate",
-        help_text="0.6 lists questions that share 60 % of their sequences of three words with a topic. A smaller "
-        "number lists more questions.",
+        help_text="0.6 lists documents that share 60 % of their sequences of three words with a topic. A smaller "
+        "number lists more documents.",
     )
 
 

@@ -43,7 +43,7 @@ TEXT = "<p>Let f be a continuous function on a compact interval. Why is the func
 def track(monkeypatch: pytest.MonkeyPatch) -> Track:
     """A draft with a topic from candidate 20, and a collection with texts that give it away."""
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
-    collection = make_collection("math")
+    collection = make_collection("math", counts={"questions": 2, "answers": 1})
     near = TEXT.replace("there", "here")
     make_document(collection, "1", kind="question", thread="1", title="On bounds", body=near)
     make_document(
@@ -157,6 +157,30 @@ def test_question_of_a_topic_that_nobody_knows_is_named_and_outdated_checks_say_
     assert (checked.unknown, checked.n_forbidden) == (["A.1"], 0)
     assert "does not know the question from which 1 topic was made" in page
     assert "check again" in page
+
+
+def test_plain_documents_are_checked_by_their_texts_alone(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    collection = make_collection("news", counts={"documents": 1})
+    make_document(collection, "LT-1", kind="document", title="Harbor dredging", body="<p>Mud</p>")
+    track = make_track("lab", collection=collection, status="draft")
+    make_topic(track, "301", title="Bicycle lanes", body="Find articles about bicycle lanes.")
+    address = reverse("building:leaks", args=["lab"])
+
+    before = client.get(address).content.decode()
+    checked = check(client)
+    after = client.get(address).content.decode()
+    opening = client.get(f"{track.get_absolute_url()}open/").content.decode()
+
+    assert checked.unknown == []
+    assert "thread" not in before.split("<main")[1].split("</main")[0]
+    assert "no document of the collection gives a topic away" in after
+    assert "own thread" not in after
+    assert "near-duplicate" in after
+    assert "Leaked topics: none found" in opening
+    assert "does not name the thread" not in opening
 
 
 def test_track_without_topics_or_while_a_check_runs_is_refused(client: Client, track: Track) -> None:
