@@ -24,7 +24,13 @@ from assay.html import images, links
 from assay.html.highlight import mark
 from assay.html.offsets import numbered
 from assay.languages import html_language, is_right_to_left
-from corpus.collections.selectors import changeable_by, counts_in_words, formulas_in_words, import_jobs
+from corpus.collections.selectors import (
+    changeable_by,
+    counts_in_words,
+    formulas_in_words,
+    has_threads,
+    import_jobs,
+)
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
 from jobs.models import Job
@@ -357,6 +363,7 @@ class CollectionPage:
     formulas: list[str]
     may_change: bool
     imports: Iterable[Job]
+    has_threads: bool
     threads: ThreadList
     after: str
     missing_docno: str
@@ -374,6 +381,7 @@ def collection_page(
         formulas=formulas_in_words(collection),
         imports=import_jobs(collection)[:MAX_IMPORTS] if may_change else [],
         may_change=may_change,
+        has_threads=has_threads(collection),
         threads=threads(collection, after),
         after=after,
         missing_docno=missing_docno,

@@ -138,7 +138,8 @@ class Track(models.Model):
         null=True,
         blank=True,
         related_name="topic_tracks",
-        help_text="The threads from which the topics were made, with their answers. Participants never see it.",
+        help_text="Only for topics made from threads: the collection with these threads and their answers. "
+        "Participants never see it.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.DRAFT)
     is_closed_by_deadline = models.BooleanField(

@@ -148,6 +148,18 @@ def test_threads_are_paged_by_the_bytes_of_their_docnos(organizer: Client, posts
     assert 'rel="next"' not in second
 
 
+def test_plain_documents_have_no_threads_and_no_formulas(organizer: Client, posts: Collection) -> None:
+    make_document(posts, "LT-1", kind=Document.Kind.DOCUMENT, title="Harbor")
+    headings = []
+    for counts in ({"documents": 1}, {"questions": 1, "formulas": 3, "formulas in questions": 3}):
+        Collection.objects.filter(pk=posts.pk).update(counts=counts)
+        page = organizer.get(posts.get_absolute_url()).content.decode()
+        heading = re.search(r'<h2 id="threads">(.*?)</h2>', page)
+        headings.append((heading and heading[1], "Show formulas" in page))
+
+    assert headings == [("Documents", False), ("Threads", True)]
+
+
 def test_page_of_a_collection_describes_the_collection(organizer: Client, posts: Collection) -> None:
     Collection.objects.filter(pk=posts.pk).update(
         license="CC BY-SA 4.0", description="Posts.", counts={"questions": 1234, "answers": 5, "documents": 0}
@@ -159,7 +171,7 @@ def test_page_of_a_collection_describes_the_collection(organizer: Client, posts:
     assert "documents" not in text.split("Contents")[1].split("License")[0]
     assert "CC BY-SA 4.0" in text
     assert "math.stackexchange.com" in text
-    assert "No threads yet." in text
+    assert "No documents yet." in text
 
 
 def test_search_for_an_unknown_docno_shows_an_error(organizer: Client, posts: Collection) -> None:

@@ -13,8 +13,12 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from assay import samples
-from corpus.images.reading import is_image
+from assay.formats.documents.indexes import FORMS
+from assay.formats.documents.sources import DUMPS, FORUM, TREC
+from corpus.articles import reading as articles
+from corpus.images import reading as images
 from corpus.imports import selectors
+from corpus.imports.recognition import ORDER, TABLE
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 from jobs.models import Job
@@ -45,6 +49,24 @@ def start(client: Client, **data: Any) -> Any:
 
 def upload(content: bytes = POSTS, name: str = "Posts.xml") -> SimpleUploadedFile:
     return SimpleUploadedFile(name, content)
+
+
+def test_page_of_an_import_describes_every_form(organizer: Client) -> None:
+    described = {
+        ("jsonl",): "one JSON object per line",
+        (TABLE,): "table of documents",
+        (FORUM,): "BOLT’s XML",
+        (TREC,): "&lt;DOCNO&gt;",
+        DUMPS: "Stack Exchange dump",
+        (articles.FORM,): "XHTML with MathML",
+        tuple(FORMS): "Formula indexes",
+        (images.FORM,): "<strong>Images</strong>",
+    }
+
+    page = organizer.get(reverse("corpus:start_import")).content.decode()
+
+    assert {form for forms in described for form in forms} == {*ORDER}
+    assert [words for words in described.values() if words not in page] == []
 
 
 def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) -> None:
@@ -251,7 +273,7 @@ def test_path_that_is_not_offered_is_typed(
 
     def noted(name: str) -> bool:
         looked_at.append(name)
-        return is_image(name)
+        return images.is_image(name)
 
     monkeypatch.setattr(selectors, "is_image", noted)
     for name in ("a", "a/deep", "b", "c"):
