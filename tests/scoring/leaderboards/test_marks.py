@@ -39,7 +39,7 @@ def test_page_begins_with_the_best_run_and_the_distance_to_the_strongest_baselin
     assert page.gain
     assert page.lead.best.run.team == scored.ours
     assert f'<span class="big">{page.lead.value}</span>' in text
-    assert f"poor, {page.gain.value}." in text
+    assert f"poor, {page.gain.value} " in text
     assert text.index('class="stats"') < text.index("<table")
     assert page.lead.judged == 100 * page.lead.best.evaluation.judged_at_10
 
