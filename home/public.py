@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser
 from accounts.models import Event, User
-from assay.protocols.description import facts
+from assay.protocols.description import facts, pooled_units
 from assay.protocols.schema import Protocol, RunRules
 from assay.tables.paper import escape
 from assessment.models import Batch, Task, TopicAssignment
@@ -22,6 +22,7 @@ from corpus.collections.selectors import counts_in_words, documents_in
 from home.landing import ListedTrack, listed_track
 from participation.announcements.selectors import Listed, latest
 from participation.requests.selectors import takes_requests
+from pooling.models import Pool
 from pooling.runs.selectors import TeamRunsPage, team_runs_pages
 from scoring.leaderboards.summaries import BestRun, Summary, summaries_of
 from scoring.models import Leaderboard
@@ -180,7 +181,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         dates=dates,
         offers=[*offers(user, track), *_offered_qrels(result)],
         may_fetch=has_accepted(user, track),
-        facts=_facts(track.protocol.parsed),
+        facts=_facts(track),
         kinds=_kinds(track.protocol.parsed.runs),
         news=latest(user, track),
         result=result,
@@ -198,15 +199,26 @@ def _contents(track: Track) -> list[str]:
     return counts_in_words(track.collection.counts)[:NAMED_COUNTS] if track.collection else []
 
 
-def _facts(protocol: Protocol) -> list[tuple[str, str]]:
-    """The facts of a protocol that tell in short what the task is."""
-    texts = dict(facts(protocol))
+def _facts(track: Track) -> list[tuple[str, str]]:
+    """The facts that tell in short what the task is. One query."""
+    protocol, pool = track.protocol.parsed, _JUDGED_POOL.first(track=track.pk)
+    texts, depths = dict(facts(protocol)), pool.depth if pool else protocol.runs.depths
     short = {
-        "Usual pool": texts.get("Pool", "").partition(". ")[0].removesuffix(".") + ".",
+        "Pool" if pool else "Usual pool": pooled_units(protocol.pool, protocol.runs, depths),
         "Grades": texts.get("Grades", ""),
         "Measures": ", ".join(protocol.scoring.measures),
     }
-    return [(heading, text) for heading, text in short.items() if text.strip(".")]
+    return [(heading, text) for heading, text in short.items() if text]
+
+
+_JUDGED_POOL = Prepared(
+    lambda track: (
+        Pool.objects.filter(track=track, tops_up=None, batches__kind=Batch.Kind.MAIN)
+        .exclude(depth={})
+        .only("depth")
+        .order_by("-pk")
+    )
+)
 
 
 def _kinds(rules: RunRules) -> list[str]:

@@ -236,10 +236,17 @@ def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
         yield f"A team submits at most {others}{limits[-1]}."
 
 
-def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
-    yield POOL_STRATEGIES[pool.strategy].sentence.format(
-        depths=_depths(runs, "of"), k=_depths(runs, "for"), target=plural(pool.target or 0, "unit")
+def pooled_units(pool: PoolRules, runs: RunRules, depths: Mapping[str, int]) -> str:
+    """The units that are pooled of runs with these depths by kind, in a sentence."""
+    return POOL_STRATEGIES[pool.strategy].sentence.format(
+        depths=_depths(depths, runs, "of"),
+        k=_depths(depths, runs, "for"),
+        target=plural(pool.target or 0, "unit"),
     )
+
+
+def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
+    yield pooled_units(pool, runs, runs.depths)
     if pool.pairs is not None:
         yield PAIRS[pool.pairs.selection].format(**figures_of(pool.pairs))
     if pool.depth_is_default:
@@ -257,9 +264,8 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         yield ORDERS[pool.order]
 
 
-def _depths(runs: RunRules, word: str) -> str:
+def _depths(depths: Mapping[str, int], runs: RunRules, word: str) -> str:
     """`20 of primary, 10 of alternate runs`, or one figure for all kinds; `word` is `of` or `for`."""
-    depths = runs.depths
     if len(set(depths.values())) == 1 and len(depths) == len(runs.kinds):
         return f"{next(iter(depths.values()))} {word} every run"
     return ", ".join(f"{k} {word} {runs.name_of(key)}" for key, k in depths.items()) + " runs"

@@ -16,7 +16,7 @@ from assessment.models import Batch
 from participation.teams.selectors import run_counts
 from pooling.models import Run
 from pooling.runs.selectors import kinds_by_team
-from scoring.models import Leaderboard, Qrels, QrelsEntry
+from scoring.models import WELL_JUDGED, Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import other_judges, runs_to_score
 from tracks.checklist.points import named
 from tracks.models import Track
@@ -238,6 +238,14 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
     link = ("", qrels.get_absolute_url(), "Qrels")
     if others := other_judges(track.qrels.all(), qrels):
         yield Check("look", others.removesuffix("."), *link)
+    scored = (
+        board.evaluations.filter(run__status=Run.Status.SUBMITTED).select_related("run").order_by("run__tag")
+    )
+    scored = scored.only("leaderboard", "judged_at_10", "run__tag")
+    if thin := [evaluation.run.tag for evaluation in scored if evaluation.is_thinly_judged]:
+        label = f"Less than {100 * WELL_JUDGED:.0f} % of the top 10 is judged in {counted(len(thin), 'run')}"
+        detail = "Their values can change when more is judged."
+        yield Check("look", f"{label}: {named(thin)}", detail, board.get_absolute_url(), "Leaderboard")
     if n := qrels.report.get("unjudged", {}).get("n", 0):
         yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)
     graded = QrelsEntry.objects.filter(qrels=qrels, topic=OuterRef("code"))

@@ -11,6 +11,10 @@ from scoring.models.leaderboards import Leaderboard
 from web.links import address_of
 from web.models import JsonField
 
+WELL_JUDGED = (
+    0.8  # share of the top 10 ranks from which on unjudged documents hardly change a comparison of runs
+)
+
 
 class Evaluation(models.Model):
     """One run scored for one leaderboard, with the digest of its file."""
@@ -54,6 +58,12 @@ class Evaluation(models.Model):
     def is_of_judge_family(self) -> bool:
         """Return whether the run declares a model of the family of the machine that judged."""
         return self.run.is_of_family(self.leaderboard.judge_family)
+
+    @property
+    def is_thinly_judged(self) -> bool:
+        """Return whether many of its first documents are not judged; known items are all that is to be judged."""
+        is_known = self.leaderboard.track.protocol.parsed.pool.strategy == "known-item"
+        return not is_known and self.judged_at_10 is not None and self.judged_at_10 < WELL_JUDGED
 
     @property
     def mismatch(self) -> str:

@@ -13,7 +13,7 @@ from accounts.models import User
 from assessment.batches import services as batch_services
 from assessment.models import Batch
 from participation.models import Announcement
-from pooling.models import Run
+from pooling.models import Pool, Run
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard
 from tests.helpers.factories import make_collection, make_deadline, make_role, make_topic, make_track
@@ -304,6 +304,22 @@ def test_organizer_previews_the_page_of_a_draft_as_a_visitor(scored: Scene) -> N
     assert ">Results</h2>" not in page
     assert Client().get(PREVIEW).status_code == 404
     assert "This is what visitors see" not in text_at(PAGE, scored.organizer)
+
+
+def test_page_states_the_depths_of_the_judged_pool_once_there_is_one(scene: Scene) -> None:
+    before = text_at(PAGE)
+    Pool.objects.update(depth={"primary": 3, "alternate": 2})
+    built = text_at(PAGE)
+
+    scene.batch({scene.ada: ["A.1"]})
+    judged = text_at(PAGE)
+
+    assert "<h3>Usual pool</h3>" in before
+    assert "50 of primary, 20 of alternate runs.</p>" in before
+    assert built.count("50 of primary") == 1
+    assert "<h3>Pool</h3>" in judged
+    assert "3 of primary, 2 of alternate runs.</p>" in judged
+    assert "50 of primary" not in judged
 
 
 def test_more_dates_files_and_leaderboards_cost_no_more_queries(scored: Scene) -> None:

@@ -367,6 +367,23 @@ def test_release_page_names_what_the_results_lack(scene: Scene) -> None:
     assert released.status_code == 302
 
 
+@pytest.mark.parametrize(("share", "is_thin"), [(0.79, True), (0.8, False), (None, False)])
+def test_release_page_and_board_mark_runs_with_few_judged_documents(
+    scored: Scene, share: float | None, is_thin: bool
+) -> None:
+    board = scored.leaderboard()
+    Evaluation.objects.filter(run__tag="good").update(judged_at_10=share)
+    Evaluation.objects.exclude(run__tag="good").update(judged_at_10=0.9)
+    organizer = client_of(scored, "organizer")
+    best = Evaluation.objects.get(run__tag="good")
+
+    question = text_of(organizer, f"{reverse('scoring:release', args=[board.pk])}?level=public")
+    pages = [text_of(organizer, page.get_absolute_url()) for page in (board, best)]
+
+    assert ("Less than 80 % of the top 10 is judged in 1 run: good" in question) == is_thin
+    assert [('class="big warn"' in page) for page in pages] == [is_thin, is_thin]
+
+
 def test_readers_of_a_board_see_the_agreement_of_the_frozen_judgments(scene: Scene) -> None:
     scene.submit(scene.ours, "good", "10 é 9")
     main = scene.judged("high", "low")
