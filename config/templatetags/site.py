@@ -54,7 +54,9 @@ from web.slots import parts_of
 from web.statements import Prepared
 from web.times import AOE, in_words, zone_of
 
-TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?: AoE| UTC)?)?|[0-9.,]{1,12} (?:h|min)\b")
+TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?: AoE| UTC)?)?|[0-9.,]{1,12} (?:h|min)\b"
+)
 
 register = template.Library()
 register.filter("counted", counted)
