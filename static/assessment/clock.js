@@ -12,9 +12,9 @@ window.assay.eachTask((_main, signal) => {
     const left = (new Date(label.dataset.expires) - Date.now()) / 60_000;
     const minutes = Math.ceil(left);
     const time = { hours: Math.floor(minutes / 60), minutes: minutes % 60 };
-    let text = gettext("{minutes} min left", time);
+    let text = gettext("{minutes} min for this task", time);
     if (left <= 0) text = gettext("Time is over");
-    else if (time.hours) text = gettext("{hours} h {minutes} min left", time);
+    else if (time.hours) text = gettext("{hours} h {minutes} min for this task", time);
     label.textContent = text;
     label.classList.toggle("is-short", left < SHORT);
     label.hidden = label.dataset.quiet !== undefined && left >= SHORT;

@@ -240,8 +240,8 @@ def test_desk_batch_board_and_plan_show_the_same_measured_time(scene: Scene) -> 
     assert "bob 0 90 15 h" in shown["board"]
     assert "ada 1 20 10 1.7 h" in shown["plan"]
     assert "bob 1 0 90 15 h" in shown["plan"]
-    assert f"20 of 30 judged. About 1.7 h left, {MEASURED}" in page(scene.ada, "mine")
-    assert f"0 of 90 judged. About 15 h left, {MEASURED}" in page(scene.bob, "mine")
+    assert f"20 of 30 judged. About 1.7 h of work left, {MEASURED}" in page(scene.ada, "mine")
+    assert f"0 of 90 judged. About 15 h of work left, {MEASURED}" in page(scene.bob, "mine")
     address = f"/api/v1/tracks/{scene.track.slug}/board/"
     program = api(make_organizer())
     board = program.get(address, {"batch": batch.pk}).json()
@@ -283,8 +283,7 @@ def test_machines_have_no_estimate(scene: Scene) -> None:
 
     assert rates_of([batch]) == {}
     for text in (*pages(batch).values(), page(scene.ada, "mine")):
-        assert "h left" not in text
-        assert "min left" not in text
+        assert "of work left" not in text
 
 
 def test_rates_of_several_tracks_take_one_query(

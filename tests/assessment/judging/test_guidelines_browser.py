@@ -120,9 +120,10 @@ def test_bar_of_a_phone_is_one_row_of_progress_and_one_of_links(
 
     page = desk(**PHONE)
 
-    for parts in (".task-progress, #put-aside > summary", ".task-links > li"):
+    links = ".task-links > li > :is(a, button), .task-links > li > * > :is(button, summary)"
+    for n, parts in ((2, ".task-progress, #time-left"), (5, links)):
         boxes = [each.bounding_box() for each in page.locator(parts).all()]
         middles = [box["y"] + box["height"] / 2 for box in boxes if box]
-        assert len(middles) > 1
-        assert max(middles) - min(middles) < 10, parts
+        assert len(middles) == n
+        assert max(middles) - min(middles) < 1, parts
     assert excess_width(page) <= 0
