@@ -40,7 +40,8 @@
       const below = document.getElementById(field.getAttribute("aria-describedby")?.split(" ").at(-1));
       if (!below?.closest(place)) return; // the browser says it
       event.preventDefault();
-      const error = below.querySelector(".field-error") ?? document.createElement("div");
+      for (const old of below.querySelectorAll(".field-error")) old.remove();
+      const error = document.createElement("div");
       error.className = "field-error";
       error.textContent = (field.validity.patternMismatch && field.title) || field.validationMessage;
       below.prepend(error);

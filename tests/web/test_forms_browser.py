@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from accounts.audit.services import record
 from participation.models import Team
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.factories import make_organizer, make_protocol, make_track
-from tracks.models import Milestone
+from tracks.models import Milestone, Track
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -107,6 +108,26 @@ def test_field_says_what_is_accepted_if_its_text_does_not_match(live_server: Any
 
     expect(error).to_have_count(0)
     expect(short).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_error_of_the_browser_replaces_all_lines_of_the_server(
+    live_server: Any, browser_page: Page, tmp_path: Path
+) -> None:
+    track = make_track("rag", status=Track.Status.DRAFT)
+    wrong = tmp_path / "topics.xml"
+    wrong.write_text("<Topics>\n<Topic/>\n<Topic/>\n</Topics>")
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/{track.slug}/import-topics/")
+    errors = page.locator("#id_upload_help .field-error")
+    page.get_by_label("File", exact=True).set_input_files(wrong)
+    page.get_by_role("button", name="Import topics").click()
+    expect(errors).to_have_count(2)
+
+    page.get_by_role("button", name="Import topics").click()
+
+    expect(errors).to_have_count(1)
+    expect(errors).not_to_contain_text("Topic")
 
 
 def test_errors_of_a_form_are_listed_with_links_and_go_when_they_are_corrected(
