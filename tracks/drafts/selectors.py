@@ -6,6 +6,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
@@ -30,6 +31,7 @@ from tracks.drafts.schema import (
     value_at,
 )
 from tracks.drafts.wording import in_form_words
+from tracks.guidelines.differences import Part, words_changed
 from tracks.models import ProtocolDraft
 from tracks.protocols.selectors import Card, protocol_groups, protocols
 
@@ -90,12 +92,36 @@ class Code(NamedTuple):
     classes: str
 
 
-class Difference(NamedTuple):
-    """A key with another value than at the beginning."""
+@dataclass(frozen=True)
+class Difference:
+    """A key with another value than at the beginning; empty if it has none. `names`: those of the tables around it."""
 
     path: str
+    names: Sequence[str]
     old: str
     new: str
+
+    @property
+    def label(self) -> str:
+        """Its name in the form, such as `Relevant, Definition`."""
+        has_label = is_key(self.path) and not self.path.endswith("]")
+        return ", ".join([*self.names, *([spec_of(self.path).key.label] if has_label else [])])
+
+    @property
+    def section(self) -> Section:
+        return section_of(self.path)
+
+    @property
+    def before(self) -> Sequence[Part]:
+        return [part for part in self._parts if part.kind != "added"]
+
+    @property
+    def now(self) -> Sequence[Part]:
+        return [part for part in self._parts if part.kind != "removed"]
+
+    @cached_property
+    def _parts(self) -> Sequence[Part]:
+        return words_changed(self.old, self.new)
 
 
 @dataclass(frozen=True)
@@ -349,31 +375,37 @@ def _code(draft: ProtocolDraft, problems: Sequence[Problem], section: Section) -
         yield Code(parts[1] + parts[2], parts[3], parts[4], classes) if parts else Code("", line, "", classes)
 
 
-def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
+def differences(old: Any, new: Any, path: str = "", names: Sequence[str] = ()) -> Iterator[Difference]:
     """The keys whose values differ; tables of lists are compared by their keys."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
-            yield from differences(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
+            inner = f"{path}.{key}".lstrip(".")
+            words = names if is_key(inner) else [*names, key]
+            yield from differences(old.get(key), new.get(key), inner, words)
     elif _is_tables(old) and _is_tables(new):
         before, after = (
             {str(table.get("key", n)): table for n, table in enumerate(tables)} for tables in (old, new)
         )
         for key in dict.fromkeys([*before, *after]):
-            yield from differences(before.get(key), after.get(key), f"{path} {key}")
+            tables = after if key in after else before
+            place, name = f"{path}[{list(tables).index(key) + 1}]", name_of(tables[key]) or key
+            yield from differences(before.get(key), after.get(key), place, [*names, name])
         if list(before) != list(after) and before.keys() == after.keys():
-            yield Difference(path, ", ".join(before), ", ".join(after))
+            yield Difference(path, names, ", ".join(before), ", ".join(after))
     elif old != new:
-        yield Difference(path, _briefly(old), _briefly(new))
+        yield Difference(path, names, _briefly(old, path), _briefly(new, path))
 
 
 def _is_tables(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
-def _briefly(value: Any) -> str:
+def _briefly(value: Any, path: str) -> str:
     """A value in words; a list of tables by their keys."""
     tables = ", ".join(str(table.get("key", "")) for table in value) if _is_tables(value) else ""
-    return tables or value_in_words(value)
+    if tables or value is None:
+        return tables
+    return value_in_words(value, spec_of(path).key.values if is_key(path) else {})
 
 
 def _diff(draft: ProtocolDraft) -> Iterator[str]:

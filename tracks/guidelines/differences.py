@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 Kind = Literal["same", "added", "removed"]
+WORD = re.compile(r"\s+|\w+|[^\w\s]")
 TAGS: dict[Kind, str] = {"same": "span", "added": "ins", "removed": "del"}
 CONTEXT = 2  # unchanged lines around a change
 MOST_WORDS = 3_000  # of a changed part that is compared by word
@@ -39,15 +40,24 @@ def differences(old: str, new: str) -> list[Hunk]:
         parts: list[Part] = []
         for tag, old_start, old_end, new_start, new_end in group:
             if tag == "replace":
-                parts += _words(_split(before[old_start:old_end]), _split(after[new_start:new_end]))
+                parts += words_changed("".join(before[old_start:old_end]), "".join(after[new_start:new_end]))
             else:
                 parts += _block_parts(tag, before[old_start:old_end], after[new_start:new_end])
         hunks.append(Hunk(group[0][3] + 1, parts))
     return hunks
 
 
-def _split(lines: Sequence[str]) -> list[str]:
-    return re.findall(r"\s+|\w+|[^\w\s]", "".join(lines))
+def words_changed(old: str, new: str) -> list[Part]:
+    """The changes by word that make `old` into `new`; of long texts, all of both."""
+    before, after = WORD.findall(old), WORD.findall(new)
+    if len(before) + len(after) > MOST_WORDS:
+        return list(_block_parts("replace", before, after))
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        part
+        for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes()
+        for part in _block_parts(tag, before[old_start:old_end], after[new_start:new_end])
+    ]
 
 
 def _block_parts(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
@@ -58,12 +68,3 @@ def _block_parts(tag: str, before: Sequence[str], after: Sequence[str]) -> Itera
         yield Part("removed", "".join(before))
     if after:
         yield Part("added", "".join(after))
-
-
-def _words(before: list[str], after: list[str]) -> Iterator[Part]:
-    if len(before) + len(after) > MOST_WORDS:
-        yield from _block_parts("replace", before, after)
-        return
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        yield from _block_parts(tag, before[old_start:old_end], after[new_start:new_end])

@@ -53,6 +53,29 @@ def test_every_shipped_protocol_opens_in_each_section_and_in_the_preview(
     assert changes["source"].startswith("Adapted from ")
 
 
+def test_changes_have_the_names_of_the_form_and_mark_the_words_that_differ(
+    client: Client, organizer: User
+) -> None:
+    address = begin(client, "trec-adhoc")
+    page = client.get(address, {"section": "judging"})
+    values = values_of(page) | values_of(client.get(address, {"section": "name"}))
+    values |= {"title": [""], "judging.grade[1].definition": ["The document partly answers the topic."]}
+    client.post(f"{address}change/", values | {"op": ["remove judging.grade[2]"]})
+
+    shown = client.get(address, {"view": "changes"}).content.decode().partition('<ul class="changes">')[2]
+
+    labels = ("Title", "Highly relevant, Definition", "Relevant")
+    title, definition, grade = (
+        shown.partition(f"<b>{label}</b>")[2].partition("</li>")[0] for label in labels
+    )
+    assert "<del>TREC ad hoc retrieval</del>" in title
+    assert "<code>title</code>" in title
+    assert "<i>empty</i>" in title
+    assert "<del>fully</del>" in definition
+    assert "<ins>partly</ins>" in definition
+    assert "<code>judging.grade[2]</code>" in grade
+
+
 @pytest.mark.parametrize("name", ["pairs-lab.toml", "captions-lab.toml"])
 def test_layouts_without_a_shipped_protocol_have_a_preview(
     client: Client, organizer: User, name: str
