@@ -84,7 +84,7 @@ class ListedTrack:
     board: Leaderboard | None = None
     step: Next | None = None  # for organizers
     task: DeskBatch | None = None  # for assessors: the open batch to continue
-    is_first: bool = False  # of the user's tracks: without results first, then with a step to take
+    is_first: bool = False  # of the user's tracks, the one to go on with
 
     @property
     def may_ask(self) -> bool:
@@ -213,6 +213,12 @@ class TracksPage:
     has_first: bool  # a track of the user goes on, or waits for a step
 
 
+def _place_of_card(row: ListedTrack) -> tuple[bool, bool, bool]:
+    """Sort tracks that go on before drafts, and both before those with results; then those that wait for a step."""
+    is_draft = row.track.status == Track.Status.DRAFT
+    return row.board is not None, is_draft, not (row.step and row.step.address)
+
+
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     """The tracks with all of some words in their name, description or protocol. Four queries for a visitor.
 
@@ -230,9 +236,8 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     organized = sorted(organized, key=lambda row: row.board is not None)[:MAX_STEPS]
     for row, step in zip(organized, next_steps([row.track for row in organized]), strict=True):
         row.step = None if step.kind == Kind.DONE else step
-    going_on = [row for row in organized if row.step and row.board is None]
-    asking = [row for row in organized if row.step and row.step.address]
-    first = next(iter([row for row in going_on if row in asking] or going_on or asking), None)
+    waiting = [row for row in organized if row.step and (row.step.address or row.board is None)]
+    first = min(waiting, key=_place_of_card, default=None)
     if first:
         first.is_first = True
     by_status = {

@@ -318,6 +318,20 @@ def test_filled_button_of_the_list_opens_the_track_that_goes_on(scene: Scene) ->
     assert re.findall(r'btn-primary" href="([^"]*)"', page) == [scene.track.get_absolute_url()]
 
 
+def test_filled_button_of_the_list_is_that_of_judging_before_that_of_a_draft(scene: Scene) -> None:
+    draft = make_track("draft", status=Track.Status.DRAFT)
+    organizers.appoint(track=draft, user=scene.organizer, role="organizer")
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.batch({scene.ada: list(scene.topics)})
+    client = Client()
+    client.force_login(scene.organizer)
+
+    page = client.get("/tracks/").content.decode()
+
+    assert len(re.findall(r'<li class="step">.*?<a href', page, flags=re.DOTALL)) == 1  # of the draft
+    assert re.findall(r'btn-primary" href="([^"]*)"', page) == [scene.track.get_absolute_url()]
+
+
 def test_card_names_the_next_step_to_organizers_in_one_query_for_all() -> None:
     organizer, counts = make_organizer(), []
     client = Client()
@@ -331,7 +345,7 @@ def test_card_names_the_next_step_to_organizers_in_one_query_for_all() -> None:
         address = reverse("tracks:import_topics", args=[f"lab-{number}"])
         assert re.search(rf'Next:\s+<a href="{address}">Import topics</a>', page)
         assert page.count("btn-primary") == 1  # the first track that waits
-        assert re.search(r'btn-primary" href="/tracks/lab-\d/">\s*Open the track', page)
+        assert re.search(r'btn-primary" href="/tracks/lab-\d/">\s*Go to the track', page)
 
     assert counts[0] == counts[1]
 

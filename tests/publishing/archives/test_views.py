@@ -32,7 +32,7 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
     jobs.run(loaded.job_id)
 
     page = organizer.get(answer["Location"]).content.decode()
-    assert "Open the track" in page
+    assert "Go to the track" in page
     assert "built again with seed 3" in page
     form = {"form": "archive", "authors": "Olga\nOtto", "license": "CC BY 4.0", "url": "example.org"}
     organizer.post("/tracks/again/archives/", form)
