@@ -231,12 +231,19 @@ def _note_of(lines: Sequence[TeamLine], counts: RunCounts, owes: bool) -> str:
     return f"{counts.teams - counts.submitting} without runs"
 
 
+class Problem(NamedTuple):
+    """A refusal that is not about a line of the file. `field` is the id of the field of the form that it is about."""
+
+    message: str
+    label: str = ""  # of the field
+    field: str = ""
+
+
 @dataclass(frozen=True)
 class Answer:
     """The outcome for one file of a submission: accepted as `run`, only checked, or refused with its report.
 
-    `problems` are refusals that are not about a line of the file; `row` is the row of the form. `earlier` is a run of
-    the team that the file can replace.
+    `row` is the row of the form. `earlier` is a run of the team that the file can replace.
     """
 
     row: str
@@ -244,9 +251,12 @@ class Answer:
     run: Run | None = None
     report: Report | None = None
     is_only_checked: bool = False
-    problems: Sequence[str] = ()
+    problems: Sequence[Problem] = ()
     earlier: Run | None = None
-    field: str = ""  # the id of the first field of the form with a problem
+
+    @property
+    def refusal(self) -> str:
+        return "would not be accepted" if self.is_only_checked else "was not accepted"
 
 
 class Today(NamedTuple):

@@ -35,7 +35,7 @@ from pooling.runs import changes, comparisons, selectors, services
 from pooling.runs.answers import chosen_answers
 from pooling.runs.forms import MAX_RUNS, TEMPLATE_ROW, DescriptionForm, ReasonForm, RunForm, run_forms
 from pooling.runs.questions import disqualification_page, reinstatement_page, withdrawal_page
-from pooling.runs.selectors import Answer
+from pooling.runs.selectors import Answer, Problem
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
@@ -239,43 +239,40 @@ def _answer(
     replaces: str,
 ) -> Answer:
     """The answer for a row. `only` is the team of a row that does not ask for one. `replaces` is the tag of a run."""
+    answer = Answer(form.row, _name(form), is_only_checked=is_only_checked)
     is_valid = form.is_valid()
     team = form.cleaned_data.get("team", only)
     if team is None or not is_valid:
-        return Answer(
-            form.row, _name(form), problems=_problems(form), field=_field_id(form, *form.errors, "team")
-        )
+        return replace(answer, problems=_problems(form))
     submission: dict[str, Any] = {"track": track, "team": team, "by": request.user} | form.submission
     submission["arrived_at"] = arrived_at(request)
     submission["replaces"] = replaces or submission["replaces"]
     try:
         if is_only_checked:
             report = services.check_submission(**submission).report
-            return Answer(form.row, _name(form), report=report, is_only_checked=True)
-        return Answer(form.row, _name(form), run=services.submit(**submission))
+            return replace(answer, report=report)
+        return replace(answer, run=services.submit(**submission))
     except RunRefused as refusal:
         report = refusal.checked.report
-        answer = Answer(form.row, _name(form), report=report if report.errors else None)
+        answer = replace(answer, report=report if report.errors else None)
         return _with_problems(answer, refusal.others, form)
     except Refused as refusal:
-        return _with_problems(Answer(form.row, _name(form)), [refusal], form)
-
-
-def _field_id(form: RunForm, *names: str) -> str:
-    """The id of the first of some fields that the form has; empty without one."""
-    return next((form[name].id_for_label for name in names if name in form.fields), "")
+        return _with_problems(answer, [refusal], form)
 
 
 def _with_problems(answer: Answer, refusals: Sequence[Refused], form: RunForm) -> Answer:
     """The answer with refusals that are not about the file, and the run that it can replace."""
-    field = _field_id(form, "tag") if any(isinstance(refusal, TagTaken) for refusal in refusals) else ""
+    problems = [
+        Problem(refusal.message, field=form["tag"].id_for_label if isinstance(refusal, TagTaken) else "")
+        for refusal in refusals
+    ]
     runs = [
         refusal.earlier
         for refusal in refusals
         if isinstance(refusal, SameBytes | TagTaken) and refusal.earlier
     ]
     earlier = next((run for run in runs if run.is_submitted), None)
-    return replace(answer, problems=[refusal.message for refusal in refusals], earlier=earlier, field=field)
+    return replace(answer, problems=problems, earlier=earlier)
 
 
 def _name(form: RunForm) -> str:
@@ -283,13 +280,15 @@ def _name(form: RunForm) -> str:
     return (upload.name if upload else "") or ""
 
 
-def _problems(form: RunForm) -> list[str]:
+def _problems(form: RunForm) -> list[Problem]:
     problems = [
-        f"{form[field].label}: {error}" if field in form.fields else str(error)
+        Problem(str(error), form[field].label, form[field].id_for_label)
+        if field in form.fields
+        else Problem(str(error))
         for field, errors in form.errors.items()
         for error in errors
     ]
-    return problems or ["Choose the team."]
+    return problems or [Problem("Choose the team.", field=form["team"].id_for_label)]
 
 
 def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], row: str) -> HttpResponseBase:
@@ -301,7 +300,7 @@ def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], r
     checked = services.check(track=track, file=sent["file"], file_name=sent["file_name"])
     repaired = checked.repaired()
     if repaired is None:
-        problems = ["Nothing in this file can be repaired safely."]
+        problems = [Problem("Nothing in this file can be repaired safely.")]
         answer = Answer(form.row, _name(form), report=checked.report, problems=problems)
         return _page(request, track, forms, [answer])
     return download(repaired, "repaired-run.tsv")

@@ -80,9 +80,10 @@ function takeKind(row, kind) {
   if (Array.from(select.options, (option) => option.value).includes(kind)) select.value = kind;
 }
 
+// Not while somebody may be typing it.
 function takeTag(row, named) {
   const tag = row.querySelector('input[name$="tag"]');
-  if (tag.value && tag.value !== tag.dataset.fromFile) return;
+  if (tag === document.activeElement || (tag.value && tag.value !== tag.dataset.fromFile)) return;
   tag.value = named.slice(0, 100);
   tag.dataset.fromFile = tag.value;
 }
@@ -196,15 +197,24 @@ form.addEventListener("htmx:afterRequest", (event) => {
     submission.replaceChildren(note);
   }
 });
-// The report of a file is brought into sight. Without one, the first field with a problem gets the focus.
+// The report of a file is brought into sight. Without one, the first field with a problem gets the focus. What is wrong
+// with a field is said below it too.
 function showAnswer() {
-  for (const field of form.querySelectorAll(".is-invalid")) field.classList.remove("is-invalid");
-  const wrong = Array.from(submission.querySelectorAll("[data-field]"), ({ dataset }) =>
-    document.getElementById(dataset.field),
-  ).filter(Boolean);
-  for (const field of wrong) {
-    field.classList.add("is-invalid");
+  for (const error of form.querySelectorAll(".field-error")) error.remove();
+  for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  const wrong = [];
+  for (const problem of submission.querySelectorAll("[data-field]")) {
+    const field = document.getElementById(problem.dataset.field);
+    if (!field) continue;
+    const below = document.getElementById(`${field.id}_help`);
+    const error = document.createElement("div");
+    error.className = "field-error";
+    error.textContent = problem.dataset.message;
+    below.prepend(error);
+    field.setAttribute("aria-describedby", below.id);
+    field.setAttribute("aria-invalid", "true");
     field.closest("details")?.setAttribute("open", "");
+    wrong.push(field);
   }
   if (wrong.length && !submission.querySelector(".complaints")) wrong[0].focus();
   else if (submission.childElementCount) submission.scrollIntoView({ block: "start" });

@@ -37,8 +37,10 @@ class Rows(NamedTuple):
 Row = tuple[int, bytes, bytes, int, float, int, bool]
 
 
-def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], tally: Tally) -> Rows:
+def read_slow_path(first: int, chunk: bytes, form: LineForm, others: list[LineForm], tally: Tally) -> Rows:
     """The rows of a chunk, line by line; wrong lines go to the tally and are left out.
+
+    `others` are the forms that the file could have had.
 
     A line with only a wrong rank stays, with rank 1, because its score decides. A line with a wrong score stays with
     NaN, so that its topic and document are checked too; such a run is never accepted.
@@ -50,7 +52,7 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
         words = line.split()
         if not words:
             continue
-        if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
+        if not _is_text(line, number, tally) or not _has_width(words, line, number, form, others, tally):
             continue
         if form.fixed and form.filler is not None and words[form.filler] != form.fixed:
             _complain_of_filler(words[form.filler], form.fixed, number, tally)
@@ -134,11 +136,12 @@ def width_hint(line: bytes, got: int) -> str:
 
 
 def _has_width(
-    words: list[bytes], line: bytes, number: int, form: LineForm, widths: list[int], tally: Tally
+    words: list[bytes], line: bytes, number: int, form: LineForm, others: list[LineForm], tally: Tally
 ) -> bool:
     got = len(words)
     if got == form.width:
         return True
+    widths = sorted({form.width, *(other.width for other in others)})
     if got in widths:
         message = f"expected {form.width} columns as in most of the file, got {got}"
         tally.error("mixed", message, "One format in one file.", number)
@@ -146,9 +149,10 @@ def _has_width(
     if form.only_topic:  # which is not in the file
         got, widths = got - 1, [width - 1 for width in widths]
     expected = f"expected {' or '.join(map(str, widths))} columns"
-    message, others = f"{expected}, got {got}{width_hint(line, got)}", f"{expected}, got other numbers"
-    accepted = f"{form.title}, separated by {form.separated_by}."
-    tally.error("columns", message, accepted, number, others=others)
+    message = f"{expected}, got {got}{width_hint(line, got)}"
+    titles = dict.fromkeys([form.title, *(other.title for other in others)])
+    accepted = f"{', or '.join(titles)}, separated by {form.separated_by}."
+    tally.error("columns", message, accepted, number, others=f"{expected}, got other numbers")
     return False
 
 

@@ -386,8 +386,8 @@ class LineReader:
             self._is_begun = True
         rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
-            widths = sorted({self.form.width, *(form.width for form in self._forms if not form.header)})
-            rows = read_slow_path(number, chunk, self.form, widths, self._tally)
+            others = [form for form in self._forms if not form.header]
+            rows = read_slow_path(number, chunk, self.form, others, self._tally)
         codes = [self._numbers.setdefault(code, len(self._numbers)) for code in rows.codes]
         columns = {
             name: getattr(rows, name) for name in ("docno", "rank", "score", "number", "post", "label")

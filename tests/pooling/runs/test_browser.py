@@ -43,6 +43,7 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
         page.locator("#id_tag").focus()
     expect(page.locator("#submission")).to_be_empty()
 
+    page.focus("#id_file")
     page.set_input_files("#id_file", files / "bad.tsv")
     expect(page.locator("#id_tag")).to_have_value("run-1")
     expect(page.locator("#run-form .field-error")).to_have_count(0)
@@ -71,6 +72,9 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.locator("#submission")).to_contain_text("already has a run with the tag run-1")
     expect(page.locator("#id_tag")).to_be_focused()
+    expect(page.locator("#id_tag[aria-invalid]")).to_have_accessible_description(
+        re.compile("^Your team .* already has a run with the tag run-1")
+    )
     for _ in on_screens(page):
         assert_accessible(page)
     page.click("text=Replace run-1 with this file")
@@ -118,6 +122,28 @@ def test_several_files_are_chosen_at_once_and_answered_one_by_one(
     expect(page.locator("#submission")).to_contain_text("bad.tsv was not accepted")
     expect(page.locator(".run-row")).to_have_count(2)  # the accepted file is not sent again
     assert {run.tag: run.kind for run in Run.objects.all()} == {"run-1": "primary", "other": "alternate"}
+
+
+def test_tag_that_somebody_types_is_not_replaced_by_that_of_the_file(
+    scene: Scene, enter: Callable[..., Page], files: Path
+) -> None:
+    page = enter(scene.member)
+    page.goto("/tracks/arq/runs/submit/")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/runs/submit/start/", hold)
+
+    page.set_input_files("#id_file", files / "windows.tsv")
+    expect(page.locator("#run-form[aria-busy]")).to_be_visible()
+    page.focus("#id_tag")
+    held[0].continue_()
+    expect(page.locator("#run-form:not([aria-busy])")).to_be_visible()
+    page.keyboard.type("mine")
+
+    expect(page.locator("#id_tag")).to_have_value("mine")
 
 
 def test_organizer_uploads_the_runs_of_all_teams_at_once(

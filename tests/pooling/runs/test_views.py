@@ -301,6 +301,10 @@ def test_taken_tag_is_named_with_the_errors_of_the_file_and_not_its_owner(
     assert "NaN" in theirs
     assert "Ours" not in theirs
     assert "Replace run-1" not in theirs
+    verdict = {"check": "would not be accepted", "submit": "was not accepted"}[action]
+    for page in (ours, theirs, good):
+        assert verdict in page
+        assert page.count('class="message error"') == 1
     for page in (ours, good):
         assert "Your team (Ours) already has a run with the tag run-1, submitted 20" in page
         assert "Replace run-1 with this file" in page
@@ -422,6 +426,7 @@ def test_each_row_of_an_organizer_has_its_team(scene: Scene, as_: Any) -> None:
 
     assert "3.tsv was not accepted" in refused
     assert "Team: This field is required." in refused
+    assert 'data-field="id_3-team" data-message="This field is required."' in refused
     assert "3.tsv was accepted" in accepted.content.decode()
     assert {run.tag: run.team for run in Run.objects.all()} == {"run-1": scene.ours, "c": scene.theirs}
     page = client.get(Run.objects.get(tag="c").get_absolute_url()).content.decode()

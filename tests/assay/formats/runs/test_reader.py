@@ -94,7 +94,9 @@ def test_wrong_number_of_columns_is_named_by_line() -> None:
     (error,) = checked.report.errors
     assert str(error) == "line 3: expected 5 or 6 columns, got 4"
     assert error.lines[0].text == "A.1\t103\t3\t9.5"
-    assert error.accepted.startswith("Query_Id Post_Id Rank Score Run_Number")
+    assert error.accepted == (
+        "Query_Id Post_Id Rank Score Run_Number, or topic Q0 docno rank score tag, separated by tabs or spaces."
+    )
 
 
 def test_each_distinct_complaint_is_counted_with_its_first_lines() -> None:
