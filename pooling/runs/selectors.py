@@ -399,14 +399,17 @@ def run_by_id(run_id: int) -> Run:
 
 
 def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
-    """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
+    """The runs of a track that a user may see, by team and place, withdrawn ones last.
+
+    `n_warnings` is the number of kinds of warnings.
+    """
     runs = Run.objects.all() if oversees(user, track.pk) else runs_for(user)
     return _listed(runs.filter(track=track))
 
 
 def _listed(runs: QuerySet[Run]) -> QuerySet[Run]:
     rows = _with_warnings(runs.select_related("team", "submitted_by", "withdrawn_by"))
-    return rows.order_by(STATE_ORDER, "team__name", "tag", "id")
+    return rows.order_by(STATE_ORDER, "team__name", "priority", "id")
 
 
 _OF_TRACK = Prepared(lambda track: _listed(Run.objects.filter(track=track)))

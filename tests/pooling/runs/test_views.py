@@ -126,6 +126,23 @@ def test_team_sees_only_its_own_runs(scene: Scene, run: Run, as_: Any) -> None:
     assert "secret-run" in every
 
 
+def test_runs_of_all_teams_are_listed_by_team_and_place(scene: Scene, as_: Any) -> None:
+    for person, team, tag in (
+        (scene.other, scene.theirs, "a"),
+        (scene.member, scene.ours, "z-first"),
+        (scene.member, scene.ours, "b-second"),
+    ):
+        file, kind = io.BytesIO(run_bytes(tag=tag)), run_services.Declaration(kind="primary")
+        run_services.submit(
+            track=scene.track, team=team, by=person, file=file, file_name="run.tsv", declared=kind
+        )
+
+    page = as_(scene.organizer).get(reverse("pooling:runs", args=[scene.track.slug])).content.decode()
+
+    assert re.findall(r'class="clamp" href="[^"]*" title="([^"]*)"', page) == ["z-first", "b-second", "a"]
+    assert "sorted by team and place" in page
+
+
 def test_withdrawn_run_stays_in_the_history_of_its_team(scene: Scene, run: Run, as_: Any) -> None:
     run_services.withdraw(run=run, by=scene.member)
     address = reverse("pooling:run", args=[run.pk])
