@@ -97,7 +97,7 @@ def icon(name: str) -> SafeString:
 @register.filter
 def file_name(name: str) -> SafeString:
     """A name that breaks between its words, not inside them, if it is longer than its place."""
-    return format_html_join(SafeString("<wbr>"), "{}", ((part,) for part in re.split(r"(?<=[_.])", name)))
+    return format_html_join(SafeString("<wbr>"), "{}", ((part,) for part in re.split(r"(?<=_)|(?=\.)", name)))
 
 
 @register.filter

@@ -298,7 +298,7 @@ def test_organizer_previews_the_page_of_a_draft_as_a_visitor(scored: Scene) -> N
     page = text_at(PREVIEW, scored.organizer)
 
     assert "This is what visitors see once the track is open." in page
-    assert "teams.<wbr>zip" not in page
+    assert "teams<wbr>.zip" not in page
     assert "For teams" not in page
     assert "no organizer has entered one" in page
     assert ">Results</h2>" not in page
