@@ -322,6 +322,13 @@ def minus(number: str) -> str:
 
 
 @register.filter
+def signed(difference: str) -> str:
+    """A difference as `minus` shows it, and 0 without sign and decimals: `{{ row.difference|signed }}`."""
+    is_zero = difference != "" and float(difference) == 0
+    return "0" if is_zero else minus(difference)
+
+
+@register.filter
 def run_format(name: str) -> str:
     return FORMATS.get(name, name)
 

@@ -1,5 +1,7 @@
 """Pages of a run on its leaderboard, of the comparison of two runs, and of topics."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -83,6 +85,22 @@ def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard)
     assert f"<dt>Wilcoxon signed-rank test</dt><dd>p = {page.tests.wilcoxon:.4f}</dd>" in text
     assert page.tests.wilcoxon == turned.tests.wilcoxon == 2 / 8  # better on all three topics
     assert "Among all pairs" in text
+
+
+def test_comparison_writes_minus_signs_and_a_bare_zero(scored: Scene) -> None:
+    scored.submit(scored.ours, "same", "10 é 9")
+    board = scored.leaderboard()
+    good, same, poor = (of(board, tag) for tag in ("good", "same", "poor"))
+
+    def differences(first: Evaluation, second: Evaluation) -> list[str]:
+        address = reverse("scoring:compare_runs", args=[first.pk, second.pk])
+        text = " ".join(organizer(scored).get(address).content.decode().split())
+        [mean] = re.findall(r'Difference in [^<]*</span><span class="big">([^<]*)<', text)
+        return [mean, *re.findall(r'<td class="num">([^<]*)</td> </tr>', text)]
+
+    assert differences(good, same) == ["0"] * 4
+    assert {difference[0] for difference in differences(good, poor)} == {"+"}
+    assert {difference[0] for difference in differences(poor, good)} == {"\N{MINUS SIGN}"}
 
 
 def test_pair_has_its_p_value_in_the_test_of_all_pairs(scored: Scene) -> None:
