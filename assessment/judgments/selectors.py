@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.functions import Coalesce, Left
 
 from accounts.models import User
 from assay.answers import CITATION, NUGGET
+from assay.html.sanitize import beginning, plain
 from assay.protocols.schema import JudgingRules
 from assessment.batches.other_batches import judged_in_other_batches
 from assessment.judgments.answers import Answered, answers_in_words, in_language
@@ -20,6 +21,8 @@ from pooling.models import PoolMember
 from tracks.models import Topic, Track
 
 PAGE = 50
+SNIPPET = 60  # letters
+READ = 4_000  # characters of a document, which are enough for a snippet
 # What looks to its assessor as if it counted: current judgments, and the latest answers to hidden checks.
 COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
     is_check=True, replaced_by=None, task__status=Task.Status.SUBMITTED
@@ -32,16 +35,21 @@ def last_number() -> int:
 
 
 class OwnJudgment(NamedTuple):
-    """An assessor's judgment with the label of its choice and the answers to questions, in words."""
+    """An assessor's judgment with the label of its choice and the answers to questions, in words.
+
+    `snippet` is the beginning of the text of a document without a title.
+    """
 
     judgment: Judgment
     label: str
     answers: list[Answered]
+    snippet: str = ""
 
 
-def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic) -> OwnJudgment:
+def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic, *, text: str = "") -> OwnJudgment:
     answers = answers_in_words(rules, judgment.answers, topic)
-    return OwnJudgment(judgment, in_language(rules.label_of(judgment.choice, judgment.docno)), answers)
+    label = in_language(rules.label_of(judgment.choice, judgment.docno))
+    return OwnJudgment(judgment, label, answers, beginning(plain(text), SNIPPET))
 
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
@@ -87,17 +95,18 @@ class OwnJudgmentsPage:
 
 
 def own_judgments_page(batch: Batch, user: User, wanted: Q, number: str | None) -> OwnJudgmentsPage:
-    """One page of the `own_judgments` that are wanted, with the labels of the protocol, the documents' titles and the
-    LaTeX of formulas.
+    """One page of the `own_judgments` that are wanted, with the labels of the protocol, the documents' titles or the
+    beginnings of their texts, and the LaTeX of formulas.
     """
     title = F("task__entry__document__title")
+    text = Case(When(title="", then=Left("task__entry__document__body", READ)), default=Value(""))
     formula = Formula.objects.filter(collection=batch.pool.track.collection, code=OuterRef("docno"))
     latex = Coalesce(Subquery(formula.values("latex")[:1]), Value(""), output_field=TextField())
     wordy = with_words(own_judgments(batch, user), batch)
-    own: QuerySet[Judgment] = wordy.annotate(title=title, latex=latex)
+    own: QuerySet[Judgment] = wordy.annotate(title=title, latex=latex).annotate(text=text)
     rows = Paginator(own.filter(wanted), PAGE).get_page(number)
     rules = batch.pool.protocol.parsed.judging
-    judgments = [own_judgment(judgment, rules, judgment.topic) for judgment in rows]
+    judgments = [own_judgment(judgment, rules, judgment.topic, text=judgment.text) for judgment in rows]
     return OwnJudgmentsPage(batch, rows, judgments)
 
 

@@ -75,16 +75,19 @@ def test_desk_offers_to_resume_an_open_task(scene: Scene) -> None:
     assert "Resume topic A.1" in as_user(scene.ada).get(reverse("assessment:mine")).content.decode()
 
 
+BATCH = re.compile(r'<h2 id="batch-\d+"><bdi>[^<]*</bdi>\s*<span class="optional">([^<]*)')  # below its track
+
+
 def test_desk_begins_with_the_batch_in_progress(scene: Scene) -> None:
     newer = make_batch(scene.pool, {scene.ada: [scene.second]}, name="Newer")
     ada = as_user(scene.ada)
     address = reverse("assessment:mine")
     names = [newer.name, scene.batch.name]
 
-    before = re.findall(r'<h2 id="batch-\d+">([^<]*)', ada.get(address).content.decode())
+    before = BATCH.findall(ada.get(address).content.decode())
     accept(scene.batch, scene.ada)
     html = ada.get(address).content.decode()
-    after = re.findall(r'<h2 id="batch-\d+">([^<]*)', html)
+    after = BATCH.findall(html)
 
     assert (before, after) == (names, names[::-1])
     assert html.index("btn-primary") < html.index(newer.name)
@@ -306,6 +309,7 @@ def test_last_judgment_leads_to_the_done_page(scene: Scene) -> None:
 
     assert sent.url == reverse("assessment:done", args=[batch.pk])
     page = as_user(scene.ada).get(sent.url).content.decode()
+    assert f"<bdi>{scene.track.name}</bdi> · {batch.name}" in page
     assert re.search(
         rf'action="{reverse("assessment:next", args=[scene.batch.pk])}".*?Continue judging', page, re.DOTALL
     )
