@@ -282,7 +282,7 @@ def _name(form: RunForm) -> str:
 
 def _problems(form: RunForm) -> list[Problem]:
     problems = [
-        Problem(str(error), form[field].label, form[field].id_for_label)
+        Problem(str(error), str(form[field].label), form[field].id_for_label)
         if field in form.fields
         else Problem(str(error))
         for field, errors in form.errors.items()
