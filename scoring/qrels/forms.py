@@ -1,11 +1,11 @@
 """Forms that freeze, import and export qrels."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
 
 from assay.formats.compression import Limits, Unreadable, text_of
 from assay.formats.qrels.exports import forms_of
@@ -51,17 +51,14 @@ class FreezeForm(StyledForm):
         help_text="People, or one machine. The two never mix.",
     )
     name = _name()
-    dual = forms.BooleanField(
+    also = forms.MultipleChoiceField(
         required=False,
-        label="Count second judgments of units without other judgments",
-        help_text="Usually off: second judgments measure agreement.",
+        label="Count also",
+        choices=[("dual", "second judgments"), ("training", "training judgments")],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Of units without other judgments. Usually none: second judgments measure agreement, and in training "
+        "assessors were still learning.",
     )
-    training = forms.BooleanField(
-        required=False,
-        label="Count training judgments of units without other judgments",
-        help_text="Usually off: the assessors were still learning.",
-    )
-
     left_out = forms.CharField(
         required=False,
         label="Topics to leave out",
@@ -71,10 +68,14 @@ class FreezeForm(StyledForm):
         "Everybody who sees the version reads the reason.",
     )
 
-    def __init__(self, data: Mapping[str, Any], *, track: Track) -> None:
+    def __init__(self, data: QueryDict, *, track: Track) -> None:
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY).defer("statistics", "recount")
         newest = self.pools.order_by("-pk").values_list("pk", flat=True).first()
-        values = {"pool": newest, **{name: data[name] for name in data}}
+        values: dict[str, Any] = {
+            "pool": newest,
+            **{name: data[name] for name in data},
+            "also": data.getlist("also"),
+        }
         level, *topics = data.get("without", "").split() or [""]
         reason = (
             "its rubric has no positive weight" if level == "score" else f"no unit of grade {level} or higher"
@@ -103,9 +104,8 @@ class FreezeForm(StyledForm):
         if self.errors.keys() - {NON_FIELD_ERRORS}:
             return None
         data = self.cleaned_data
-        also = [kind for kind in ("dual", "training") if data[kind]]
         machine, left_out = data.get("machine"), data["left_out"]
-        return {"pool": data["pool"], "also": also, "machine": machine, "left_out": left_out}
+        return {"pool": data["pool"], "also": data["also"], "machine": machine, "left_out": left_out}
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
 from assessment.agreement.selectors import remarks
 from assessment.judgments.stamps import while_unchanged
-from assessment.models import Batch, Task
+from assessment.models import Batch, Judgment, Task
 from pooling.models import Pool, PoolEntry, Run
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
@@ -330,6 +330,7 @@ class FreezePage:
     rule: str
     preview: FreezePreview | None
     refusal: str
+    has_judgments: bool  # without any, no choice of the form makes a preview
     can_score: bool
     remarks: list[Check]  # about the agreement of assessors
 
@@ -365,6 +366,7 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
         rule=grade_rule(track.protocol.parsed),
         preview=preview,
         refusal=refusal,
+        has_judgments=not refusal or Judgment.objects.filter(track=track).exists(),
         can_score=can_score,
         remarks=list(remarks(track)),
     )

@@ -416,7 +416,22 @@ def test_a_refusal_to_freeze_is_shown_on_the_form(scene: Scene) -> None:
     )
 
     assert response.status_code == 200
-    assert "has enough judgments yet" in response.content.decode()
+    page = response.content.decode()
+    assert "has enough judgments yet" in page
+    assert 'id="freeze"' not in page, "nothing to choose"
+
+
+def test_form_stays_if_other_judgments_could_count(scored: Scene) -> None:
+    scored.judged("high", "low")
+    Batch.objects.update(kind=Batch.Kind.DUAL)
+    client = client_of(scored, "organizer")
+
+    page = text_of(client, reverse("scoring:freeze", args=["arq"]))
+    also = text_of(client, reverse("scoring:freeze", args=["arq"]) + "?also=dual")
+
+    assert "has enough judgments yet" in page
+    assert 'name="also" value="dual"' in page
+    assert re.search(r"<b>\d judged units? of", also)
 
 
 def test_pool_of_another_track_cannot_be_chosen(scene: Scene) -> None:
