@@ -1,6 +1,7 @@
 """A run among the others of its leaderboard: by topic, as curves, and compared with one other run."""
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -259,25 +260,30 @@ def _curves(evaluation: Evaluation) -> Curves | None:
     stored = evaluation.curves
     if not stored:
         return None
-    cutoffs, recalls = [str(k) for k in stored["cutoffs"]], [f"{recall:.1f}" for recall in stored["recalls"]]
-    tag, slug = evaluation.run.tag, evaluation.leaderboard.track.slug
+    recalls = [f"{recall:.1f}" for recall in stored["recalls"]]
+    run, slug = evaluation.run, evaluation.leaderboard.track.slug
+    in_characters = stored.get("in_characters", False)
+    n = len(stored["cutoffs"])
+    if not in_characters:  # the curve ends where the ranks of the run do, at the mean of its topics
+        n = max(2, 1 + bisect_left(stored["cutoffs"], run.n_lines / max(run.n_topics, 1)))
+    cutoffs, precision = [str(k) for k in stored["cutoffs"][:n]], stored["precision"][:n]
     return Curves(
         level=stored["level"],
         judged_only=stored["judged_only"],
-        in_characters=stored.get("in_characters", False),
-        precision=list(zip(cutoffs, map(shown, stored["precision"]), strict=True)),
+        in_characters=in_characters,
+        precision=list(zip(cutoffs, map(shown, precision), strict=True)),
         by_recall=list(zip(recalls, map(shown, stored["by_recall"]), strict=True)),
         precision_plot=plots.lines(
             f"{slug}-{evaluation.run_id}-cutoffs",
-            f"Precision at cutoffs of {tag}",
+            f"Precision at cutoffs of {run.tag}",
             cutoffs,
-            [("precision", stored["precision"])],
+            [("precision", precision)],
             across="Rank",
             up="Precision",
         ),
         recall_plot=plots.lines(
             f"{slug}-{evaluation.run_id}-recall",
-            f"Interpolated precision by recall of {tag}",
+            f"Interpolated precision by recall of {run.tag}",
             recalls,
             [("precision", stored["by_recall"])],
             across="Recall",

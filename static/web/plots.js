@@ -4,7 +4,7 @@
   const CROWDED = 40; // labels from which they are turned and plots can be zoomed
   const TURNED = 16; // pixels of a turned label
   const FEW = 6; // labels up to which a long one is cut, so that all are there
-  const BESIDE = 90; // pixels next to the columns
+  const BESIDE = 78; // pixels next to the columns
   const LETTER = 6.4; // pixels of a letter at 12 px
   const ROW = 22; // pixels of a row of intervals
 
@@ -71,7 +71,7 @@
           ...(plot.labels.length <= FEW && {
             interval: 0,
             overflow: "truncate",
-            width: (width - BESIDE) / plot.labels.length - 12,
+            width: (width - BESIDE) / plot.labels.length - 4,
           }),
         },
       },
@@ -273,6 +273,7 @@
     Object.assign(option.yAxis.axisLabel, {
       rotate: 0,
       interval: 0,
+      overflow: "none",
       formatter: (name) => shortened(name, label - 16),
     });
     option.grid = { left: label, right: 16, top: 8, bottom: 52 };

@@ -197,6 +197,25 @@ def test_plots_on_a_phone_keep_the_ends_of_long_names(
         names = shortened.all_text_contents()
         assert {name[-2:] for name in names} == {"-1", "-2"}
         assert {LONG.startswith(name.partition("…")[0]) for name in names} == {True}
+    assert means.locator("svg text").get_by_text("good", exact=True).count() == 1
+
+
+def test_board_of_many_measures_shows_those_that_fit(
+    scored: Scene, live_server: LiveServer, new_page: Callable[..., Page]
+) -> None:
+    stored = scored.track.protocol
+    stored.text = stored.text.replace('"judged@10"]', '"judged@10", "RR", "Rprec", "P@5", "P@10"]')
+    stored.save(update_fields=["text"])
+    board = scored.leaderboard(release="public")
+    page = new_page()
+    log_in(page, live_server.url, scored.organizer)
+    page.goto(live_server.url + board.get_absolute_url())
+
+    for width in (1280, 1440, 1920):
+        page.set_viewport_size(ViewportSize(width=width, height=800))
+        board_width = page.locator(".board").evaluate("(table) => table.offsetWidth")
+        assert board_width <= page.locator(".scroll:has(> .board)").evaluate("(box) => box.clientWidth")
+    expect(page.get_by_role("link", name="All columns")).to_be_visible()
 
 
 def test_phone_shows_the_main_score_next_to_the_run_and_two_rows_of_navigation(

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from assay.statistics.tukey import tukey_hsd
-from pooling.models import Contribution
+from pooling.models import Contribution, Run
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import topic_pages
 from scoring.models import Evaluation, Leaderboard
@@ -53,6 +53,18 @@ def test_topics_far_from_the_median_are_named(scored: Scene, board: Leaderboard)
     assert "A.1" in [topic.topic for topic in wins[1]]
     assert all(float(topic.above) > 0 for topic in wins[1])
     assert all(float(topic.above) < 0 for topic in losses[1])
+
+
+@pytest.mark.parametrize(("n_lines", "cutoffs"), [(6, ["5", "10"]), (36, ["5", "10", "15"])])
+def test_curve_of_precision_ends_where_the_ranks_of_the_run_do(
+    scored: Scene, board: Leaderboard, n_lines: int, cutoffs: list[str]
+) -> None:
+    Run.objects.filter(tag="good").update(n_lines=n_lines, n_topics=3)
+
+    html = organizer(scored).get(of(board, "good").get_absolute_url()).content.decode()
+
+    table = html.partition("<caption>Precision at cutoffs")[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="row" class="num">(\d+)</th>', table) == cutoffs
 
 
 def test_curves_are_those_of_the_protocol(scored: Scene, board: Leaderboard) -> None:

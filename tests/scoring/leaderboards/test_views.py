@@ -592,7 +592,7 @@ def test_an_evaluation_shows_every_topic_and_a_chart_of_the_measure_asked_for(sc
 
     assert '"up": "judged@10"' in page
     assert '"labels": ["A.1", "A.2", "A.10"]' in page
-    assert "The dashed line is the mean, 0.6667" in page
+    assert "Dashed line: the mean, 0.6667" in page
     assert all(f">{code}</a></th>" in page for code in scored.topics)
 
 
