@@ -11,6 +11,7 @@ from typing import Any
 from django.db import IntegrityError, connection
 from django.db.models import FileField, Model, QuerySet
 from django.urls import get_script_prefix
+from django.utils.text import get_text_list
 
 from assay.errors import Refused
 from jobs.files import storage
@@ -76,8 +77,8 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
                 users.append(_counted(n, model))
     if users:
         raise still_used(
-            f"{row} is used by {' and '.join(users)}, so it cannot be deleted. "
-            "Delete that first, where you can: what was published, decided or judged is kept."
+            f"{row} is used by {get_text_list(users, 'and')}, so it cannot be deleted. "
+            "Delete what uses it first. What was published, decided or judged cannot be deleted."
         )
     return rows
 

@@ -72,7 +72,7 @@ class Leaderboard(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.track} against {self.qrels}"
+        return f"{self.track} with qrels {self.qrels}"
 
     def get_absolute_url(self) -> str:
         return address_of("scoring:leaderboard", self.pk)

@@ -215,7 +215,7 @@ def test_track_is_judged_from_training_to_qrels(
     office.get_by_role("link", name="All batches").click()
     expect(office.locator("#board")).to_contain_text("of 16 units")
     assert_accessible(office)
-    office.get_by_role("link", name="Same document, other grade").click()
+    office.get_by_role("link", name="Find inconsistent grades").click()
     assert_accessible(office)
     office.goto(f"{of_track}/agreement/")
     assert_accessible(office)

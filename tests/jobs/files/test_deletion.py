@@ -101,7 +101,7 @@ def test_draft_with_a_pool_and_a_track_that_was_opened_are_kept(organizer: User,
     topic_kept = call(api(organizer), "DELETE", "topic", "lab", "T.1")
     opened = call(api(organizer), "DELETE", "track", make_track("opened").slug)
 
-    assert "lab is used by 1 guidelines version and 1 pool" in page
+    assert "lab is used by 1 guidelines version, 1 pool and 1 pool entry, so" in page
     assert "btn-danger" not in page.partition("<main")[2]
     assert (refused.status_code, topic_kept.status_code, opened.status_code) == (409, 409, 409)
     assert refused.json()["code"] == "still-used"
@@ -178,7 +178,11 @@ def test_row_in_use_says_by_what(organizer: User, track: Track) -> None:
         call(client, "DELETE", "protocol", "trec-adhoc").json()["detail"],
     ]
 
-    assert "is used by 2 batches, so it cannot be deleted" in details[0]
+    assert "is used by 2 batches" in details[0]
+    assert details[0].endswith(
+        "so it cannot be deleted. "
+        "Delete what uses it first. What was published, decided or judged cannot be deleted."
+    )
     assert "is open" in details[1]
     assert "Lab is used by 1 run, so it cannot be deleted" in details[2]
     assert "ships with Assay" in details[3]

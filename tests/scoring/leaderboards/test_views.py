@@ -237,6 +237,8 @@ def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> N
 
     assert Leaderboard.objects.get().release == "public"
     event = Event.objects.get(action="leaderboard.released")
+    log = " ".join(text_of(client, reverse("tracks:history", args=["arq"])).split())
+    assert "with qrels version 1</a>" in log
     assert (event.by, event.details["reason"]) == (scored.organizer, "The workshop is today.")
 
 
