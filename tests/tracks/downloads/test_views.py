@@ -390,6 +390,8 @@ def test_part_that_is_not_released_has_a_button_that_releases_it(track: Track) -
     released = organizer.post(address, fields | {"release": [fields["release"], "now"]}, follow=True)
 
     assert re.search(r'btn-primary" name="release" value="now">\s*Release now<', response.content.decode())
+    pressed = re.findall(r'<button type="submit"[^>]*name="release" value="(\w+)"', response.content.decode())
+    assert pressed[:3] == ["hidden", "now", "hidden"], "the key Enter saves; the main button stands first"
     assert "saved, but not released." in hidden
     assert "is released to everyone." in released.content.decode()
     assert "Read" in page(browser(), track)
