@@ -36,9 +36,9 @@ class Check(NamedTuple):
 class Confirmation:
     """The question of a page: `act` is its heading, `button` says what is done, `back` is the page for a no.
 
-    The `text` below the heading says in a sentence or two what happens. `fixed` and `changeable` are noun phrases;
-    `notified` says in a sentence who gets to know. Of the `checks`, what blocks comes first, then the remarks; while
-    something blocks, the page shows no consequences. The number of remarks is next to the button, which accepts them.
+    The `text` says in a sentence or two what happens. `fixed` and `changeable` are noun phrases; `notified` says in a
+    sentence who gets to know. Of the `checks`, what blocks comes first, then the remarks; while something blocks, the
+    page shows no consequences. The number of remarks is next to the button, which accepts them.
     """
 
     act: str

@@ -177,6 +177,24 @@ def test_button_of_a_long_form_stays_in_view_and_hides_no_field_with_the_focus(
     expect(button).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_buttons_of_a_short_question_are_right_below_its_card(
+    live_server: Any, browser_page: Page, width: int
+) -> None:
+    page, draft = browser_page, make_track("rag", status=Track.Status.DRAFT)
+    page.set_viewport_size({"width": width, "height": 740})
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/{draft.slug}/delete/")
+
+    card = page.locator(".panel", has=page.get_by_role("heading", name="What happens")).bounding_box()
+    button = page.get_by_role("button", name="Delete track").bounding_box()
+
+    assert card
+    assert button
+    assert 16 <= button["y"] - (card["y"] + card["height"]) <= 24
+    assert_accessible(page)
+
+
 def test_errors_in_the_cells_of_a_table_are_listed_too(live_server: Any, browser_page: Page) -> None:
     track = make_track("rag")
     for number in range(1, 4):
