@@ -122,6 +122,17 @@ def test_first_page_shows_own_roles_first_in_a_fixed_number_of_queries(
     assert page.index("You are in team") < page.index("A 2 0")
 
 
+@pytest.mark.parametrize(("status", "is_linked"), [("draft", False), ("open", True), ("closed", True)])
+def test_card_of_a_member_leads_to_the_runs_of_the_team(client: Client, status: str, is_linked: bool) -> None:
+    user = make_user()
+    team_services.create(track=make_track("owls", status=status), name="Owls", members=[user])
+    client.force_login(user)
+
+    page = client.get("/").content.decode()
+
+    assert (">Your runs</a>" in page) == is_linked
+
+
 def test_page_of_an_open_track_leads_visitors_and_strangers_to_the_request() -> None:
     track = make_track("arq")
     clients = [Client(), Client(), Client()]

@@ -212,6 +212,8 @@ def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> No
     assert "Runs cannot be submitted now: the track is closed." in before
     assert "<h2>Scores</h2>" not in before
     assert "<h2>Scores</h2>" in after
+    runs = text_at(f"{PAGE}teams/{scored.ours.pk}/runs/", scored.member)
+    assert runs.index("<h2>Scores</h2>") < runs.index("<h2>Runs</h2>")
     run = text_at(Run.objects.get(tag="good").get_absolute_url(), scored.member)
     [first, *_] = re.findall(r'<span class="over">([^<]*)</span> <span class="big">[\d.]+</span>', run)
     assert unescape(first) == Leaderboard.objects.latest("pk").measures[0]
