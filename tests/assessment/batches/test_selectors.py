@@ -84,6 +84,17 @@ def test_what_is_open_is_left_although_the_earlier_holder_still_sends_a_judgment
     assert (before.judged, before.total, after.judged, after.total) == (0, 3, 1, 3)
 
 
+def test_batch_shows_the_share_of_each_choice(scene: Scene, organizer: Client) -> None:
+    for choice in ("high", "low", "low"):
+        judge(accept(scene.batch, scene.ada), choice)
+
+    html = organizer.get(reverse("assessment:batch", args=[scene.batch.pk])).content.decode()
+
+    row = r'<th scope="row">(\w+)</th>\s*<td[^>]*>(\d+)</td>\s*<td[^>]*>(\d+) %'
+    shares = re.findall(row, html)
+    assert shares == [("High", "1", "33"), ("Medium", "0", "0"), ("Low", "2", "67")]
+
+
 def test_revisions_are_counted_once(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     judge(task, "low")
@@ -152,6 +163,16 @@ def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
     assert "No batches yet" in text
     assert reverse("pooling:new_pool", args=[track.slug]) in text
     assert reverse("assessment:new_batch", args=[track.slug]) not in text
+
+
+def test_judging_page_without_batches_offers_to_create_one(organizer: Client) -> None:
+    track = make_track()
+    make_pool(track, {make_topic(track, "A.1"): 1})
+
+    html = organizer.get(reverse("assessment:judging", args=[track.slug])).content.decode()
+
+    address = reverse("assessment:new_batch", args=[track.slug])
+    assert re.search(rf'<a class="btn[^"]*" href="{address}">Create a batch</a>', html)
 
 
 def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, organizer: Client) -> None:
