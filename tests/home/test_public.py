@@ -262,6 +262,17 @@ def test_tab_of_own_runs_is_for_members_of_teams(scored: Scene) -> None:
     ]
 
 
+def test_team_without_runs_is_led_to_submit_one(scored: Scene) -> None:
+    with_runs = text_at(PAGE, scored.member)
+    new = scored.track.teams.create(name="Without runs")
+    new.members.add(scored.member)
+
+    page = text_at(PAGE, scored.member)
+
+    assert "No runs yet." not in with_runs
+    assert re.search(rf'No runs yet. <a href="[^"]*submit/\?team={new.pk}">Submit runs</a>', page)
+
+
 def test_member_of_two_teams_sees_the_runs_of_each_and_all_scores_once(scored: Scene) -> None:
     scored.leaderboard(scored.qrels(), release="public")
     scored.theirs.members.add(scored.member)
