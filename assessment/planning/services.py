@@ -84,7 +84,7 @@ def share(*, batch: Batch, assessors: Sequence[User], shares: str = "") -> list[
     """
     plan = _locked_plan(batch)
     if not assessors:
-        raise Refused("Choose at least one assessor.", code="no-assessors-chosen")
+        raise Refused("Choose at least one assessor.", code="no-assessors-chosen", field="assessors")
     for assessor in assessors:
         plan.check_person(assessor)
     loads = {

@@ -364,6 +364,17 @@ def test_new_batch_is_shared_and_opened_at_once(scene: Scene, organizer: Client)
     assert "Share and open the batch" not in after
 
 
+def test_batch_to_open_without_assessors_is_refused_at_its_field(scene: Scene, organizer: Client) -> None:
+    values = {"pool": scene.pool.pk, "name": "B", "kind": "main", "minutes_allotted": 120, "open": "1"}
+
+    answer = organizer.post(reverse("assessment:new_batch", args=[scene.track.slug]), values)
+
+    field = answer.content.decode().partition('id="id_assessors_help"')[2]
+    assert answer.status_code == 422
+    assert field.partition("</div>")[0].endswith("Choose at least one assessor.")
+    assert not Batch.objects.filter(name="B").exists()
+
+
 def test_plan_with_free_places_opens_at_sharing(scene: Scene, organizer: Client) -> None:
     shared = organizer.get(plan(scene.batch)).content.decode()
     add_entries(scene.pool, make_topic(scene.track, "A.9"), 1)
