@@ -16,6 +16,7 @@ from django.forms.utils import ErrorList, flatatt
 from django.http import HttpRequest
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 
 from assay.errors import BadFile, Refused
 from web.names import check_line
@@ -24,6 +25,12 @@ INPUTS = ("text", "number", "email", "date", "datetime", "hidden")
 SELECT, TEXTAREA = "django/forms/widgets/select.html", "django/forms/widgets/textarea.html"
 PLAIN = {SELECT, TEXTAREA, *(f"django/forms/widgets/{kind}.html" for kind in INPUTS)}
 NO_LABEL = "---------"  # of Django, for the empty choice
+REQUIRED = {  # what is said of a field without a value: of the first kind that it is
+    forms.FileField: gettext_lazy("Choose a file."),
+    forms.ChoiceField: gettext_lazy("Make a choice."),
+    forms.ModelChoiceField: gettext_lazy("Make a choice."),
+    forms.Field: gettext_lazy("Fill in this field."),
+}
 
 
 @contextmanager
@@ -76,6 +83,7 @@ class StyledForm(forms.Form):
 
     def full_clean(self) -> None:
         for field in self.fields.values():
+            _say_plainly(field)
             if type(field.widget) is forms.TextInput and check_line not in field.validators:
                 field.validators.append(check_line)
         super().full_clean()
@@ -90,6 +98,15 @@ class StyledForm(forms.Form):
                         f"Another {model} has this {self[name].label.lower()}. Choose another one."
                     )
         super().add_error(field, error)
+
+
+def _say_plainly(field: forms.Field) -> None:
+    """Replace the words of Django about a missing value and about limits; those of a field of ours stay."""
+    messages = field.error_messages
+    if messages["required"] == forms.Field.default_error_messages["required"]:
+        messages["required"] = next(words for kind, words in REQUIRED.items() if isinstance(field, kind))
+    messages.setdefault("min_value", gettext_lazy("Enter a number of at least %(limit_value)s."))
+    messages.setdefault("max_value", gettext_lazy("Enter a number of at most %(limit_value)s."))
 
 
 class Renderer(DjangoTemplates):

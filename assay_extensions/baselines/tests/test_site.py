@@ -268,7 +268,7 @@ def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) ->
         ),
         ({"method": "bm25", "tag": "two words"}, "A tag is one word"),
         ({"method": "bm25", "related": "on"}, "Only linked posts follow links."),
-        ({"method": "bm25", "depth": 5000}, "less than or equal to 1000"),
+        ({"method": "bm25", "depth": 5000}, "a number of at most 1000."),
         ({"method": "word2vec"}, "Select a valid choice"),
         ({"method": "linked-posts", "links": b"1\tduplicate\n"}, "links.tsv, line 1: expected question"),
     ],

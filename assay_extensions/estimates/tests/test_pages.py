@@ -338,7 +338,7 @@ def test_designs(site: Site, rag: RagTrack) -> None:
 WRONG: list[tuple[dict[str, str], str]] = [
     ({"percent": ""}, "This design needs it."),
     ({"design": "strata"}, "This design needs it."),
-    ({"percent": "120"}, "less than or equal to 100"),
+    ({"percent": "120"}, "a number of at most 100."),
     ({"measures": "nDCG@10"}, "nDCG@10 cannot be estimated from sampled units"),
     ({"measures": "what"}, "there is no measure 'what'"),
     ({"design": "next"}, "Select a valid choice"),

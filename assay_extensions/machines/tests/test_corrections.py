@@ -150,7 +150,7 @@ def test_file_changes_its_documents_and_wrong_lines_are_named(
         ({"before": "high", "after": "high"}, "Choose a grade and another one that it becomes, or a file"),
         ({}, "Choose a grade and another one that it becomes, or a file"),
         ({"before": "high", "after": "low", "lines": "A.1 1 0"}, "Choose a grade and another one"),
-        ({"before": "high", "after": "low", "reason": ""}, "This field is required."),
+        ({"before": "high", "after": "low", "reason": ""}, "Fill in this field."),
     ],
 )
 def test_form_needs_a_rule_or_a_file_and_a_reason(

@@ -109,7 +109,7 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
 
     assert "Compare the tracks" in empty
     assert "Pools and judging" not in empty
-    assert "This field is required." not in empty
+    assert "Fill in this field." not in empty
     assert "no leaderboard yet, so no units and no rankings: score its runs" in html
     for text in (
         "Test collections",
@@ -126,7 +126,7 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     assert "Select a valid choice. color is not one of the available choices." in wrong
     first = client.get(f"{address}first.csv", {"track": "arq"}).content.decode()
     assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,1,,1,0", "3,3,,0,3", "3,3,,2,1"]
-    assert "Ensure this value is greater than or equal to 1." in none
+    assert "Enter a number of at least 1." in none
     assert units.splitlines()[1:] == [
         '"ARQ, test",answers,2,2,2,2.0,4,1,1,1.0,2', '"ARQ, train",answers,1,2,2,2.0,2,1,1,1.0,1'
     ]  # fmt: skip

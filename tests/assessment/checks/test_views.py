@@ -283,8 +283,8 @@ def test_turning_checks_off_forgets_what_is_planned(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"gold_percent": 51}, "less than or equal to 50"),
-        ({"repeat_after": 0}, "greater than or equal to 1"),
+        ({"gold_percent": 51}, "a number of at most 50."),
+        ({"repeat_after": 0}, "a number of at least 1."),
         ({"gold_percent": 10}, "The track has no units with known grades"),
     ],
 )

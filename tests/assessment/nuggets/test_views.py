@@ -72,7 +72,7 @@ def test_assessor_adds_a_nugget_with_the_segments_that_state_it(lab: AnswersLab)
         ("a bee " * 7, [], "12"),
         ("A bee dances", [], "already has “A bee dances”"),
         ("Bees fly", ["bees#9"], "no document bees#9"),
-        ("", [], "This field is required."),
+        ("", [], "Fill in this field."),
     ],
     ids=["too long", "twice", "unknown source", "empty"],
 )

@@ -143,7 +143,7 @@ def test_refused_adjudicator_leaves_no_batch(judged_twice: Scene, organizer: Cli
     response = organizer.post(reverse("assessment:new_adjudication", args=[judged_twice.track.slug]), values)
 
     assert response.status_code == 422
-    assert "This field is required" in response.content.decode()
+    assert "Make a choice." in response.content.decode()
     assert not Batch.objects.filter(kind=Batch.Kind.ADJUDICATION).exists()
 
 

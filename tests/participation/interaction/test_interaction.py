@@ -110,7 +110,7 @@ def test_a_team_ranks_its_topics_and_only_the_team_and_organizers_see_them(scene
     [
         ("T1 T9", "does not have the topics T9."),
         ("T1 T2 T1", "Name each topic once; repeated: T1."),
-        ("", "Topics: This field is required."),
+        ("", "Topics: Fill in this field."),
     ],
 )
 def test_wrong_nominations_are_refused(scene: Scene, topics: str, reason: str) -> None:

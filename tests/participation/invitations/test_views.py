@@ -140,7 +140,7 @@ def test_link_for_an_address_is_for_an_account_with_it(scene: Scene) -> None:
         ({"first_name": "Eve\u202e"}, "Remove the character U+202E RIGHT-TO-LEFT OVERRIDE"),
         ({"first_name": "\u3164"}, "Use at least one character that can be seen."),
         ({"last_name": "Ray\x07"}, "Remove the character U+0007"),
-        ({"last_name": " "}, "This field is required."),
+        ({"last_name": " "}, "Fill in this field."),
         ({"password": "12345678"}, "This password is too common."),
         ({"username": "no spaces"}, "Enter a valid username."),
     ],

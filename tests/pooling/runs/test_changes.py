@@ -179,7 +179,7 @@ def test_disqualification_needs_a_closed_track_and_a_reason(scene: Scene) -> Non
 
     assert early.status_code == 409
     assert "still accepts primary runs" in early.content.decode()
-    assert "This field is required" in without.content.decode()
+    assert "Fill in this field." in without.content.decode()
     assert run.status == Run.Status.SUBMITTED
     assert not RunChange.objects.exists()
 

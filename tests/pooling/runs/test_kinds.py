@@ -246,7 +246,7 @@ def test_questions_about_a_run_are_asked_checked_and_shown(asking: Scoring) -> N
     assert all(
         text in page for text in ("Which models does it use?", "Names and versions.", "the training topics")
     )
-    assert "Which models does it use?: This field is required." in missing
+    assert "Which models does it use?: Fill in this field." in missing
     assert "“many” is not an answer to “How many hours did it take?”" in wrong
     assert (right, run.answers) == ("", {"models": "BM25", "data": ["train", "other"], "hours": "2.5"})
     assert "<dt>Which data was it trained on?</dt>" in shown
@@ -437,7 +437,7 @@ def test_answers_of_the_first_row_are_those_of_all_rows_if_wanted(asking: Scorin
     same = post(*files("three", "four"), same_answers="on")
 
     of_runs = dict(Run.objects.values_list("tag", "answers"))
-    assert "Which models does it use?: This field is required." in missing
+    assert "Which models does it use?: Fill in this field." in missing
     assert set(of_runs) == {"one", "three", "four"}
     assert of_runs["four"] == of_runs["three"] == {"models": "BM25", "data": ["train", "other"]}
     assert 'name="same_answers" checked' in same

@@ -442,8 +442,8 @@ def test_each_row_of_an_organizer_has_its_team(scene: Scene, as_: Any) -> None:
     accepted = upload(client, scene, GOOD, htmx=True, **several(), **{"3-team": scene.theirs.pk})
 
     assert "3.tsv was not accepted" in refused
-    assert "Team: This field is required." in refused
-    assert 'data-field="id_3-team" data-message="This field is required."' in refused
+    assert "Team: Make a choice." in refused
+    assert 'data-field="id_3-team" data-message="Make a choice."' in refused
     assert "3.tsv was accepted" in accepted.content.decode()
     assert {run.tag: run.team for run in Run.objects.all()} == {"run-1": scene.ours, "c": scene.theirs}
     page = client.get(Run.objects.get(tag="c").get_absolute_url()).content.decode()

@@ -81,8 +81,8 @@ def test_the_same_choices_give_the_same_zip(scene: Scene, organizer: Client) -> 
     [
         ({"to": "xml"}, "Select a valid choice"),
         ({"to": "csv", "test_share": "0.01"}, "one part is empty"),
-        ({"to": "csv", "test_share": "7"}, "less than or equal to 0.99"),
-        ({"to": "csv", "seed": "-1"}, "greater than or equal to 0"),
+        ({"to": "csv", "test_share": "7"}, "a number of at most 0.99."),
+        ({"to": "csv", "seed": "-1"}, "a number of at least 0."),
         ({}, "Contents of the zip"),
     ],
 )

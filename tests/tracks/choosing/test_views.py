@@ -90,7 +90,7 @@ def test_script_gets_the_main_element_of_the_next_candidate(choice: Choice) -> N
     ("given", "words"),
     [
         (form("x"), "Candidate x is not in sample 1."),
-        ({"candidate": "", "choice": "accepted"}, "This field is required."),
+        ({"candidate": "", "choice": "accepted"}, "Fill in this field."),
         (form("9001", "rejected"), "Say why the candidate is rejected."),
         (form("9001", category=""), "An accepted candidate needs each label; choose its category."),
         (form("9001", category="poem"), "poem is not one of the available choices."),

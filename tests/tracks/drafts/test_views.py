@@ -241,7 +241,7 @@ def test_file_begins_a_draft_if_it_is_text_of_at_most_a_mebibyte(client: Client,
         assert answer.status_code == (422 if message else 302)
         assert message in answer.content.decode()
 
-    assert "This field is required" in client.post(address, {"upload": ""}).content.decode()
+    assert "Choose a file." in client.post(address, {"upload": ""}).content.decode()
     assert text_of() == 'title = "Lab"\n'
 
 

@@ -208,7 +208,7 @@ def test_repeated_attempt_imports_once(client: Client) -> None:
         ({"upload": []}, "Choose files to upload."),
         ({"has_formulas": "", "converter": "latex2mathml"}, "Without formulas there is nothing to convert."),
         ({"slug": ""}, "Enter a short name: none can be made from the name."),
-        ({"overlap": "1.5"}, "Ensure this value is less than or equal to 1."),
+        ({"overlap": "1.5"}, "Enter a number of at most 1"),
         ({"removed": "kind\tx\n1\t2"}, "The list, line 1: expected one docno per line"),
     ],
 )
