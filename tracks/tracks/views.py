@@ -1,5 +1,7 @@
 """The pages that show and edit a track, and the buttons that open and close it."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,7 +13,7 @@ from jobs.files.deletion import parts_in_words
 from tracks.models import Track
 from tracks.tracks import opening, selectors, services
 from tracks.tracks.forms import TrackForm
-from web.confirmation import confirmation_page, deletion
+from web.confirmation import confirmation_page, deletion, refusals
 from web.forms import refusals_in
 from web.pages import form_page
 from web.translation import translated_for_assessors
@@ -25,7 +27,8 @@ def track_page(request: HttpRequest, slug: str) -> HttpResponse:
     track = selectors.track_or_404(request.user, slug)
     if not oversees(request.user, track.pk) or request.GET.get("view") == "public":
         return render(request, "tracks/tracks/public.html", {"track": track})
-    return render(request, "tracks/tracks/home.html", {"track": track})
+    can_be_draft = not list(refusals(partial(services.check_draft, track)))
+    return render(request, "tracks/tracks/home.html", {"track": track, "can_be_draft": can_be_draft})
 
 
 @organizer_form

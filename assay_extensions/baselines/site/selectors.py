@@ -141,4 +141,6 @@ def _why_not(track: Track, kind: str) -> str:
     except InputError as error:
         return f"No baselines here: {error}."
     now = acceptance_of(track, kind)
-    return "" if now.is_accepting else f"No baseline can be submitted now: {now.reason}."
+    if now.is_accepting:
+        return ""
+    return f"No baseline can be submitted now: {now.reason}. Baselines are runs: they are made while the track is open."

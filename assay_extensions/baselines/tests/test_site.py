@@ -23,6 +23,7 @@ from pooling.runs.services import withdraw
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_topic, make_track
 from tests.pooling.conftest import Scene
+from tracks.checklist.selectors import checklist
 from tracks.models import Candidate, Download, Track
 from tracks.topics.services import import_topics
 
@@ -323,9 +324,29 @@ def test_track_that_accepts_no_runs_says_why(track: Track, client: Client) -> No
     answer = post(client, track, action="make", method="bm25", team="Organizers")
 
     assert "No baseline can be submitted now" in page
+    assert f'href="{reverse("tracks:open_track", args=[track.slug])}">Open for runs…' in page
     assert 'value="make"' not in page
     assert answer.status_code == 422
     assert not Job.objects.filter(kind="pooling.make_baseline").exists()
+
+
+def test_checklist_offers_baselines_while_runs_are_accepted(track: Track, client: Client) -> None:
+    def state() -> str:
+        points = {point.label: point for phase in checklist(track).phases for point in phase.points}
+        return points["Baselines"].state if "Baselines" in points else ""
+
+    offered = state()
+    home = client.get(track.get_absolute_url()).content.decode()
+    Track.objects.filter(pk=track.pk).update(status="closed")
+    track.refresh_from_db()
+    closed = state()
+    Track.objects.filter(pk=track.pk).update(status="open")
+    track.refresh_from_db()
+    post(client, track, action="make", method="bm25", team="Organizers")
+    made(track, "bm25")
+
+    assert (offered, closed, state()) == ("none yet", "", "1 run")
+    assert reverse("baselines:baselines", args=[track.slug]) in home
 
 
 def test_track_without_collection_or_links_is_refused(track: Track, client: Client) -> None:

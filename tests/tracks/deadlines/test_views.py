@@ -50,6 +50,19 @@ def stored() -> list[dict[str, Any]]:
     return list(Deadline.objects.order_by("pk").values())
 
 
+def test_closed_track_says_that_its_deadlines_do_not_apply(organizer: Client) -> None:
+    track = make_track()
+    make_deadline(track, closes_at=86_400)
+
+    pages = []
+    for status in (Track.Status.OPEN, Track.Status.CLOSED):
+        Track.objects.filter(pk=track.pk).update(status=status)
+        pages.append(organizer.get(page_of(track)).content.decode())
+
+    assert ["The track is closed for runs." in page for page in pages] == [False, True]
+    assert f'<a href="{reverse("tracks:open_track", args=[track.slug])}">open it for runs</a>' in pages[1]
+
+
 def test_local_time_in_a_zone_is_stored_as_an_instant(organizer: Client) -> None:
     track = make_track()
 

@@ -215,11 +215,13 @@ def test_opened_track_is_a_draft_again_while_nobody_has_used_it(client: Client) 
     Fetch.objects.create(track=track, user=organizer, name="topics.xml")
     address = reverse("tracks:back_to_draft", args=[track.slug])
     client.force_login(organizer)
+    home = client.get(track.get_absolute_url()).content.decode()
 
     client.post(address)
     track.refresh_from_db()
 
     assert (track.status, track.deadlines.exists()) == ("draft", False)
+    assert address in home
     assert Client().get(track.get_absolute_url()).status_code == 404
     assert Event.objects.filter(action="track.hidden", track_id=track.pk, by=organizer).exists()
 
@@ -245,8 +247,10 @@ def test_track_with_a_run_or_a_download_is_not_made_a_draft_again(client: Client
         for track in (with_run, fetched)
     }
     page = client.get(reverse("tracks:back_to_draft", args=["with-run"])).content.decode()
+    homes = [client.get(track.get_absolute_url()).content.decode() for track in (with_run, fetched)]
 
     assert {slug: answer.status_code for slug, answer in answers.items()} == {"with-run": 409, "fetched": 409}
+    assert ["Back to draft" in home for home in homes] == [False, False]
     assert "with-run has received 1 run, checked against its topics" in page
     assert "1 file was downloaded from fetched" in answers["fetched"].content.decode()
     assert set(Track.objects.values_list("status", flat=True)) == {"open"}
