@@ -242,11 +242,11 @@ def test_form_of_a_pool_counts_its_units_when_it_arrives(scene: Scene, organizer
     assert (estimate.get("hx-trigger"), estimate.get("hx-select")) == ("load", "#estimate")
     assert json.loads(estimate.get("hx-vals")) == {"building": "1"}
     assert 'hx-trigger="every 1s"' in waiting
-    assert counted.get_element_by_id("estimate").findtext(".//th[@scope='row']") == "1"
+    assert counted.get_element_by_id("estimate").findtext(".//th[@scope='row']") == "1 / 1"
     assert counted.get_element_by_id("id_max_runs_per_team") is not None
-    for query, depth in (({"depth_primary": "4", "depth_alternate": "2"}, "4"), ({}, "50")):
+    for query, depth in (({"depth_primary": "4", "depth_alternate": "2"}, "4 / 2"), ({}, "50 / 20")):
         answered = lxml.html.document_fromstring(organizer.get(address, query, headers=script).content)
-        assert answered.findtext(".//tr[@aria-current]/th") == depth, "the row of the depth in the form"
+        assert answered.findtext(".//tr[@aria-current]/th") == depth, "the row of the depths in the form"
 
 
 def test_form_of_a_pool_counts_its_units_with_depths_in_another_proportion(
@@ -270,7 +270,7 @@ def test_form_of_a_pool_counts_its_units_with_depths_in_another_proportion(
     assert pool.statistics["n"] == 27
     assert " ".join(estimate.text_content().split()).count("As in the form: 27 units, ") == 1
     [row] = estimate.xpath(".//tr[@aria-current]")
-    assert [each.text_content() for each in row][:2] == ["5", "27"]
+    assert [each.text_content() for each in row][:2] == ["5 / 4", "27"]
     assert "the protocol" not in estimate.text_content().replace("unless the protocol", "")
 
 
