@@ -173,8 +173,8 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
     takes_runs = campaign.protocol.takes_runs
     is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.once(closing_of).is_open
     is_waiting, counts = bool(building and not ready), campaign.once(counts_of)
-    closed = "The runs are complete. " if takes_runs else ""
-    if takes_runs and counts.submitting < counts.teams:
+    closed = ""
+    if takes_runs:
         closed = f"Runs are closed: {counts.submitting:,} of {counted(counts.teams, 'team')} submitted. "
     yield Point(
         "Pool",

@@ -182,7 +182,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
         text = "The documents are among the downloads, but not released to the teams."
         yield point._replace(
             address=address_of("tracks:edit_download", track.slug, counts["hidden_download"]),
-            problems=() if is_late else (Problem(text),),
+            problems=(Problem(text),),
             action="Release the documents",
             detail="Teams download the documents from the site.",
         )

@@ -574,6 +574,9 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     reloaded = organizer.get(address, headers={"HX-Request": "true"})
     after, release = page(organizer, track), checklist(track).next
     edit = organizer.get(release.address).content.decode()
+    closed = Track.objects.get(pk=track.pk)
+    closed.status = Track.Status.CLOSED
+    remarks = [problem.text for problem in checklist(closed).problems]
     fields = {"audience": "everyone", "zone": "UTC", "description": ""}
     organizer.post(release.address, fields | {"release": ["hidden", "now"]})
 
@@ -591,3 +594,4 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     assert sections[0] == "Collection", "what waits for its release is first"
     assert re.search(r'btn-primary" name="release" value="now">\s*Release the documents<', edit)
     assert checklist(track).next.text not in {"Release the documents", "Export the collection"}
+    assert "The documents are among the downloads, but not released to the teams." in remarks
