@@ -9,7 +9,7 @@ from tracks.checklist.points import Campaign, Phase, Point, points
 from web.pages import counted
 
 
-@points(Phase.RUNS, 30)
+@points(Phase.RUNS, 22)
 def baselines(campaign: Campaign) -> Iterator[Point]:
     """The offer to make baselines while runs are accepted, and those that there are."""
     rules = campaign.protocol.runs
