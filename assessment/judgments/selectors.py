@@ -106,7 +106,9 @@ def own_judgments_page(batch: Batch, user: User, wanted: Q, number: str | None) 
     own: QuerySet[Judgment] = wordy.annotate(title=title, latex=latex).annotate(text=text)
     rows = Paginator(own.filter(wanted), PAGE).get_page(number)
     rules = batch.pool.protocol.parsed.judging
-    judgments = [own_judgment(judgment, rules, judgment.topic, text=judgment.text) for judgment in rows]
+    judgments = [
+        own_judgment(judgment, rules, judgment.topic, text=vars(judgment)["text"]) for judgment in rows
+    ]
     return OwnJudgmentsPage(batch, rows, judgments)
 
 

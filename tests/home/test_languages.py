@@ -18,6 +18,7 @@ from accounts.mail import letters
 from accounts.models import Login, User
 from accounts.tasks import send_letters
 from assay.errors import say
+from assay.html.sanitize import plain
 from assay.protocols.description import label_title
 from assessment.judgments.answers import in_language
 from assessment.nuggets import services as nuggets
@@ -150,6 +151,7 @@ def test_pages_of_assessors_have_no_word_that_cannot_be_translated(scene: Scene)
     choices = [text for each in protocol.judging.choices for text in (each.label, each.definition)]
     shown = [
         Document.objects.values_list("title"),
+        [plain(body) for body in Document.objects.values_list("body", flat=True)],
         track.topics.values_list("tags"),
         protocol.runs.kinds,
         scene.ada,
