@@ -115,6 +115,11 @@ class Run(models.Model):
         return self.track.protocol.parsed.runs.phase_of(self.kind)
 
     @property
+    def mean_depth(self) -> float:
+        """The mean number of its lines over its topics."""
+        return self.n_lines / max(self.n_topics, 1)
+
+    @property
     def answers_in_words(self) -> list[tuple[str, str]]:
         """Each question of the protocol about runs with the answer, as pages show them."""
         return answers_in_words(self.track.protocol.parsed.runs, self.answers)

@@ -265,7 +265,7 @@ def _curves(evaluation: Evaluation) -> Curves | None:
     in_characters = stored.get("in_characters", False)
     n = len(stored["cutoffs"])
     if not in_characters:  # the curve ends where the ranks of the run do, at the mean of its topics
-        n = max(2, 1 + bisect_left(stored["cutoffs"], run.n_lines / max(run.n_topics, 1)))
+        n = max(2, 1 + bisect_left(stored["cutoffs"], run.mean_depth))
     cutoffs, precision = [str(k) for k in stored["cutoffs"][:n]], stored["precision"][:n]
     return Curves(
         level=stored["level"],
