@@ -99,7 +99,7 @@ def test_organizer_filters_runs_by_team_and_kind(client: Client, track: Track) -
             r'class="run-name">\s*<a[^>]*>([\w-]+)</a>', client.get(address, asked).content.decode()
         )
 
-    assert tags(team=hawks.pk) == ["Hawks-baseline", "Hawks-evaluation", "Hawks-phase2"]
+    assert tags(team=hawks.pk) == ["Hawks-evaluation", "Hawks-phase2", "Hawks-baseline"]
     assert tags(kind="evaluation") == ["Hawks-evaluation", "Owls-evaluation"]
     assert tags(team=hawks.pk, kind="none") == []
     assert len(tags(team="x")) == len(tags()) == 5

@@ -60,6 +60,7 @@ def test_tag_is_read_from_results(enter: Callable[..., Page], tmp_path: Path) ->
     page = enter(member_of("math", "ntcir-12-wikipedia", NTCIR_TOPICS))
     page.goto("/tracks/math/runs/submit/")
     page.fill("#id_tag", "")
+    page.locator("#id_tag").blur()  # while it has the focus, its content is the user's
 
     for number, (text, tag) in enumerate(RESULTS):
         file = tmp_path / f"{number}.xml"
