@@ -84,8 +84,9 @@ def disagreements_csv(collection: Collection) -> Iterator[str]:
 
 def formulas_page(collection: Collection, number: str | None, first_code: str) -> FormulasPage:
     """The page of all formulas of a collection, with one page of the disagreements of its newest clustering."""
-    complete = latest_clustering(collection, is_complete=True)
+    # The newest first: one that is completed between the two queries would else appear to have failed
     latest = latest_clustering(collection, is_complete=False)
+    complete = latest_clustering(collection, is_complete=True) if latest else None
     shown = Paginator(disagreements(complete), PAGE_SIZE).get_page(number)
     first_formulas = collection.formulas.filter(code__in={row.formula for row in shown})
     latex: dict[str, str] = dict(first_formulas.values_list("code", "latex"))

@@ -158,3 +158,22 @@ def test_hostile_latex_is_shown_as_text(organizer: Client, collection: Collectio
     clustered(collection)
 
     assert "&lt;script&gt;x" in text_of(organizer, page_of(collection))
+
+
+def test_clustering_that_ends_while_its_page_is_made_has_not_failed(
+    organizer: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_formulas(collection, [One("1", "x")])
+    job = start_clustering(collection=collection, is_from_scratch=False, by=None)
+    latest = selectors.latest_clustering
+
+    def then_ends(collection: Collection, *, is_complete: bool) -> Clustering | None:
+        found = latest(collection, is_complete=is_complete)
+        jobs.run(job.pk)
+        return found
+
+    monkeypatch.setattr(selectors, "latest_clustering", then_ends)
+    text = text_of(organizer, page_of(collection))
+
+    assert "Failed clustering" not in text
+    assert "<dt>Clustered</dt>" in text
