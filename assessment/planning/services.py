@@ -207,7 +207,7 @@ def _apply(plan: Plan, changes: Iterable[Change]) -> list[TopicAssignment]:
 def _store(before: Plan, after: Plan) -> None:
     """Store the places that differ. First all of these are withdrawn, so that no seat is taken twice meanwhile.
 
-    The tasks that assessors have not finished for topics that they lose are returned.
+    Unfinished tasks of an assessor who loses a topic are returned.
     """
     was = before.all_places
     changed = {key: place for key, place in after.all_places.items() if was.get(key) != place}

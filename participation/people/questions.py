@@ -18,8 +18,8 @@ def removal_page(track: Track, user: User) -> Confirmation:
         act=f"Remove {name} from the assessors",
         button="Remove assessor",
         back=reverse("participation:people", args=[track.slug]),
-        text=f"What {name} has not judged is taken back, in all batches of the track. It has nobody until you give it "
-        "to others.",
+        text=f"The units that {name} has not judged yet are taken back, in all batches of the track. Nobody judges "
+        "them until you assign their topics again.",
         fixed=[f"The judgments of {name} are kept and still count"],
         changeable=["Give the topics to others, in the plan of the batch", f"Add {name} again"],
         notified=f"Nobody. {name} gets no more tasks, and can change judgments of finished topics while their batch is "

@@ -56,7 +56,7 @@ def n_pools(track: Track) -> tuple[int, int]:
 
 
 def missing_texts(pool: Pool, track: Track) -> str:
-    """A sentence about the units of a pool whose texts assessors will not see; empty if there are none.
+    """A remark about the units of a pool without a text for assessors; empty if all have one.
 
     Texts of pairs and formulas are looked up when they are judged: with a collection, these have no remark. Each
     process counts the units of a pool once, by its digest.

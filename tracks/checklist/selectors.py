@@ -79,7 +79,7 @@ class Next(NamedTuple):
 
 @dataclass(frozen=True)
 class PhasePoints:
-    """The points of a phase. Required are those that are asked for: a later phase has not begun without them.
+    """The points of a phase. A point counts as required unless it is optional or a later phase began without it.
 
     The problems that take queries do not count: only the home knows them, and every page shows the same state.
     """

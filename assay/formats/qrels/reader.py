@@ -395,7 +395,7 @@ class _Reading:
     second_words: set[bytes] = field(default_factory=set)
 
     def checked(self, data: bytes, if_empty: str) -> QrelsColumns:
-        """The rows as arrays; an error if any row is wrong, or if there are none.
+        """Return the rows as arrays; refuse wrong rows and a file without rows.
 
         Of `data` that is another kind of file, the error says so first, and has one example.
         """

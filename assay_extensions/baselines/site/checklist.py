@@ -11,7 +11,7 @@ from web.pages import counted
 
 @points(Phase.RUNS, 22)
 def baselines(campaign: Campaign) -> Iterator[Point]:
-    """The offer to make baselines while runs are accepted, and those that there are."""
+    """The number of baselines, or a step to make one while runs are accepted."""
     rules = campaign.protocol.runs
     if not campaign.protocol.takes_runs or not rules.kinds or not methods_for(campaign.protocol):
         return

@@ -168,9 +168,9 @@ def test_clustering_that_ends_while_its_page_is_made_has_not_failed(
     latest = selectors.latest_clustering
 
     def then_ends(collection: Collection, *, is_complete: bool) -> Clustering | None:
-        found = latest(collection, is_complete=is_complete)
+        newest = latest(collection, is_complete=is_complete)
         jobs.run(job.pk)
-        return found
+        return newest
 
     monkeypatch.setattr(selectors, "latest_clustering", then_ends)
     text = text_of(organizer, page_of(collection))

@@ -137,7 +137,9 @@ def check_of_opening(track: Track) -> Iterator[Check]:
 
 def leaks_page(track: Track) -> LeaksPage:
     """The page of the latest check, with the leaks that matter first."""
-    check, newest = latest_check(track), track.leak_checks.select_related("job").first()
+    # The newest first: one that is completed between the two queries would else appear to have failed
+    newest = track.leak_checks.select_related("job").first()
+    check = latest_check(track)
     running = newest.job if newest is not None and newest != check else None
     build = getattr(track.collection, "build", None)
     n_removed = build.manifest.get("removed", 0) if build else 0

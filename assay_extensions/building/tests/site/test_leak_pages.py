@@ -15,6 +15,7 @@ from assay.formats.topics.reader import TopicRow
 from assay_extensions.building.build import build, opened
 from assay_extensions.building.leaks import check as check_files
 from assay_extensions.building.settings import Period, Settings
+from assay_extensions.building.site.leaks import selectors
 from corpus.imports import recognition
 from corpus.imports.services import start_import
 from corpus.models import DocumentLink, Import
@@ -310,3 +311,22 @@ def test_checked_topics_do_not_change_before_a_set_opening_time(client: Client, 
     assert "Remove its opening time, make the change, check again" in imported.content.decode()
     assert "Remove its opening time, make the change, check again" in edited.content.decode()
     assert track.topics.get().title == "Why bounded?"
+
+
+def test_check_that_ends_while_its_page_is_made_has_not_failed(
+    client: Client, track: Track, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = reverse("building:leaks", args=["lab"])
+    client.post(page, {"overlap": "0.6"})
+    latest = selectors.latest_check
+
+    def then_ends(track: Track) -> LeakCheck | None:
+        newest = latest(track)
+        jobs.run(LeakCheck.objects.latest("pk").job_id)
+        return newest
+
+    monkeypatch.setattr(selectors, "latest_check", then_ends)
+    response = client.get(page)
+
+    running = response.context["running"]
+    assert running is None or not running.is_finished
