@@ -4,7 +4,7 @@
 (() => {
   "use strict";
   const listed = ".errors:not([hidden])";
-  const invalid = '[aria-invalid="true"], .is-invalid';
+  const invalid = '[aria-invalid="true"]';
   const place = ".field, td"; // of a field with its label and its errors
   function open(field) {
     for (let part = field; part; part = part.parentElement)
@@ -26,7 +26,7 @@
       link.textContent = field.querySelector(".form-label, label")?.firstChild.textContent.trim();
       return [", ", link];
     });
-    box.lastElementChild.replaceChildren(...links.slice(1));
+    box.querySelector("span").replaceChildren(...links.slice(1));
     box.hidden = links.length < 4;
     return box;
   }
@@ -61,10 +61,7 @@
       const field = target.closest(place);
       if (!field?.querySelector(".field-error") || !target.validity?.valid) return;
       for (const error of field.querySelectorAll(".field-error")) error.remove();
-      for (const control of field.querySelectorAll(invalid)) {
-        control.removeAttribute("aria-invalid");
-        control.classList.remove("is-invalid");
-      }
+      for (const control of field.querySelectorAll(invalid)) control.removeAttribute("aria-invalid");
       list(target.form);
     });
 
