@@ -1,10 +1,14 @@
 """The people of a track and of its teams: who they are, and how they get in."""
 
+from collections.abc import Iterator
+from itertools import groupby
+
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
@@ -35,7 +39,7 @@ from participation.people.forms import (
     TeamInvitationForm,
     TeamNameForm,
 )
-from participation.people.pasted import ROLES, read
+from participation.people.pasted import ROLES, Problem, read
 from participation.people.services import Sender
 from participation.teams import selectors as team_selectors
 from participation.teams import services as team_services
@@ -120,8 +124,17 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     status = 409 if form.errors else 422 if plan.problems else 200
     if plan.problems:
         form.errors.pop("__all__", None)  # the refusal is the first of them
-        form.add_error("text", [str(problem) for problem in plan.problems])
+        form.add_error("text", [*_with_lines(plan.problems, form.cleaned_data["text"])])
     return render(request, "participation/people/add.html", context, status=status)
+
+
+def _with_lines(problems: list[Problem], text: str) -> Iterator[str]:
+    """The problems of a list, and below the last one of each line that line."""
+    for number, of_line in groupby(problems, key=lambda problem: problem.line):
+        *others, last = map(str, of_line)
+        yield from others
+        line = "".join(text.splitlines()[max(number - 1, 0) : number]).strip().replace("\t", " → ")
+        yield format_html('{}<code class="wrong-line">{}</code>', last, line) if line else last
 
 
 @require_POST

@@ -45,7 +45,9 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
-    estimate = PreviewForm(request.POST or request.GET, track=track, seconds=usual_seconds(track.protocol.parsed))
+    estimate = PreviewForm(
+        request.POST or request.GET, track=track, seconds=usual_seconds(track.protocol.parsed)
+    )
     arguments = estimate.arguments if estimate.is_valid() else None
     context = {
         "track": track,
@@ -53,6 +55,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "runs": selectors.listed_runs(track),
         "question_pools": selectors.question_pools(track, request.user),
         "estimate": previews.preview_page(track, query=estimate.query, arguments=arguments),
+        "is_wrong": arguments is None,
     }
     return render(request, "pooling/pools/new_pool.html", context)
 

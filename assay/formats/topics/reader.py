@@ -241,7 +241,8 @@ def _reading_of(text: str, name: str, *, is_formula: bool) -> trec.Reading:
 
 def _refused(text: str, name: str) -> Never:
     start = text.lstrip()[:40].partition("\n")[0]
-    raise BadFile(f"{name} begins with {visible(start)!r}. {ACCEPTED}")
+    shown = visible(start).replace("\t", "→")
+    raise BadFile(f"{name} begins with '{shown}'. {ACCEPTED}")
 
 
 def _unpacked(data: bytes, name: str) -> bytes:
