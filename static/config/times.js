@@ -1,5 +1,4 @@
-// Times of pages: adds the reader's own time to each instant, keeps the time left up to date, and repeats the date of
-// a field, which browsers show in the order of their own language, as the site writes dates, with the day of the week.
+// Times of pages: adds the reader's own time to each instant, and keeps the time left up to date.
 "use strict";
 
 const MINUTE = 60;
@@ -50,18 +49,6 @@ for (const time of document.querySelectorAll("time[data-local]")) {
   note.className = "form-text own-time";
   note.textContent = gettext("your time: {time}", { time: own(moment) });
   time.after(note);
-}
-for (const field of document.querySelectorAll('input[type="date"], input[type="datetime-local"]')) {
-  const note = document.createElement("div");
-  note.className = "form-text";
-  const repeat = () => {
-    const day = new Date(`${field.value.slice(0, 10)}T00:00Z`);
-    const named = field.value && day.toLocaleDateString(language, { weekday: "long", timeZone: "UTC" });
-    note.textContent = field.value && `${field.value.replace("T", " ")}, ${named}`;
-  };
-  field.addEventListener("input", repeat);
-  field.after(note);
-  repeat();
 }
 count();
 setInterval(count, 15_000);

@@ -1,6 +1,7 @@
 // The first field with an error, or the list of several (components/form_errors.html), gets the focus: when the server
 // shows a form again, and when htmx inserts one. A closed part opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it, until it is corrected. A short name follows from the name until it is typed. A
 // form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
+// A date is written as the site writes it, where a browser would write it in the order of its own language.
 (() => {
   "use strict";
   const listed = ".errors:not([hidden])";
@@ -64,6 +65,42 @@
       for (const control of field.querySelectorAll(invalid)) control.removeAttribute("aria-invalid");
       list(target.form);
     });
+
+  // Its button, for a mouse, opens the calendar of the browser. A touch screen keeps its own way to choose a date.
+  function writeAsText(field) {
+    const calendar = document.createElement("input");
+    const button = document.createElement("button");
+    const hasTime = field.type !== "date";
+    const text = field.value.replace("T", " ");
+    calendar.type = field.type;
+    calendar.className = "visually-hidden";
+    button.type = "button";
+    button.className = "calendar";
+    for (const part of [calendar, button]) {
+      part.tabIndex = -1;
+      part.setAttribute("aria-hidden", "true");
+    }
+    field.type = "text";
+    field.defaultValue = text;
+    field.value = text;
+    field.placeholder = hasTime ? "YYYY-MM-DD hh:mm" : "YYYY-MM-DD";
+    field.pattern = `\\s*\\d{4}-\\d{2}-\\d{2}${hasTime ? "[T ]\\d{2}:\\d{2}" : ""}\\s*`;
+    field.title = window.assay.gettext("Write it as {form}.", {
+      form: hasTime ? "2026-05-01 23:59" : "2026-05-01",
+    });
+    button.addEventListener("click", () => {
+      calendar.value = field.value.trim().replace(" ", "T");
+      calendar.showPicker();
+    });
+    calendar.addEventListener("input", (event) => {
+      event.stopPropagation();
+      field.value = calendar.value.replace("T", " ");
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    field.after(button, calendar);
+  }
+  if (!window.matchMedia("(pointer: coarse)").matches)
+    document.querySelectorAll('[type="date"], [type="datetime-local"]').forEach(writeAsText);
 
   for (const field of document.querySelectorAll("[data-follows]")) {
     let isOwn = field.value !== "";

@@ -1,6 +1,7 @@
 """The script of all forms in Chromium."""
 
 import re
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -213,3 +214,25 @@ def test_errors_in_the_cells_of_a_table_are_listed_too(live_server: Any, browser
     days.nth(1).fill("2027-01-02")
 
     expect(alert).to_be_hidden()
+
+
+def test_date_is_written_as_the_site_writes_it(live_server: Any, new_page: Callable[..., Page]) -> None:
+    track = make_track("rag")
+    Milestone.objects.create(track=track, title="Topics", starts_on=date(2027, 1, 2))
+    page = new_page(locale="en-US")
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/rag/deadlines/")
+    day, closes = page.locator("[name=first-0]"), page.locator("[name=closes-]")
+
+    expect(day).to_have_value("2027-01-02")
+    day.fill("1/3/2027")
+    page.get_by_role("button", name="Set dates").click()
+    expect(page.locator(".field-error")).to_have_text("Write it as 2026-05-01.")
+    day.fill("2027-01-03")
+    closes.fill("2036-05-02 17:29")
+    page.get_by_role("button", name="Set dates").click()
+
+    expect(page.get_by_text("Dates saved.")).to_be_visible()
+    expect(closes).to_have_value("2036-05-02 17:29")
+    assert Milestone.objects.get().starts_on == date(2027, 1, 3)
+    assert_accessible(page)

@@ -32,6 +32,11 @@ class LocalTimeField(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, max_length=40, **kwargs)
 
+    def to_python(self, value: Any) -> str:
+        """The text as browsers send it, also if it was typed with a space before the time."""
+        text: str = super().to_python(value)
+        return text.replace(" ", "T")
+
 
 class Zones(BaseChoiceIterator):
     """The zones as choices. Django would copy and check those of a list or function, zone by zone, for each form."""
