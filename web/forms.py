@@ -31,6 +31,14 @@ REQUIRED = {  # what is said of a field without a value: of the first kind that 
     forms.ModelChoiceField: gettext_lazy("Make a choice."),
     forms.Field: gettext_lazy("Fill in this field."),
 }
+NOT_LISTED = gettext_lazy("Choose one of the list: “%(value)s” is not in it.")
+WRONG = (  # what is said instead of the words of Django, by the class that has them
+    (forms.ChoiceField, "invalid_choice", NOT_LISTED),
+    (forms.MultipleChoiceField, "invalid_choice", NOT_LISTED),
+    (forms.ModelMultipleChoiceField, "invalid_choice", NOT_LISTED),
+    (forms.ModelChoiceField, "invalid_choice", gettext_lazy("Choose one of the list.")),
+    (forms.DateField, "invalid", gettext_lazy("Enter a day such as 2026-05-01.")),
+)
 
 
 @contextmanager
@@ -101,11 +109,17 @@ class StyledForm(forms.Form):
 
 
 def _say_plainly(field: forms.Field) -> None:
-    """Replace the words of Django about a missing value and about limits; those of a field of ours stay."""
+    """Replace the words of Django about a missing or wrong value and about limits; those of a field of ours stay."""
     messages = field.error_messages
+    for kind, code, words in WRONG:
+        if messages.get(code) is kind.default_error_messages[code]:
+            messages[code] = words
     if messages["required"] == forms.Field.default_error_messages["required"]:
         messages["required"] = next(words for kind, words in REQUIRED.items() if isinstance(field, kind))
     messages.setdefault("min_value", gettext_lazy("Enter a number of at least %(limit_value)s."))
+    messages.setdefault(
+        "max_length", gettext_lazy("Use at most %(limit_value)d characters: this has %(show_value)d.")
+    )
     messages.setdefault("max_value", gettext_lazy("Enter a number of at most %(limit_value)s."))
 
 

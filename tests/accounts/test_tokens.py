@@ -64,7 +64,7 @@ def test_token_is_limited_to_a_track_of_its_user_on_the_page_by_a_program_and_by
     text = StringIO()
     call_command("create_token", "olga", "--track=arq", stdout=text)
 
-    assert "other is not one of the available choices" in wrong.text
+    assert "“other” is not in it" in wrong.text
     assert "read in arq only" in " ".join(page.text.split())
     assert (made.status_code, made.json()["track"], refused.status_code) == (201, "arq", 409)
     assert refused.json()["detail"].startswith("There is no track other in which olga has a role")

@@ -246,6 +246,8 @@ def test_a_topic_outside_the_track_is_named_with_its_invisible_characters(scene:
     )
     assert (by_program.status_code, by_program.json()["detail"]) == (409, message)
     assert (by_page.status_code, message in by_page.content.decode()) == (200, True)
+    assert "Choose a file again" in by_page.content.decode(), "the browser has lost it"
+    assert "Choose a file again" not in browser.get(by_page.request["PATH_INFO"]).content.decode()
     assert not scene.track.qrels.exists()
 
 

@@ -270,7 +270,7 @@ def test_repeated_attempt_submits_no_second_run(track: Track, client: Client) ->
         ({"method": "bm25", "tag": "two words"}, "A tag is one word"),
         ({"method": "bm25", "related": "on"}, "Only linked posts follow links."),
         ({"method": "bm25", "depth": 5000}, "a number of at most 1000."),
-        ({"method": "word2vec"}, "Select a valid choice"),
+        ({"method": "word2vec"}, "Choose one of the list"),
         ({"method": "linked-posts", "links": b"1\tduplicate\n"}, "links.tsv, line 1: expected question"),
     ],
 )
@@ -294,7 +294,7 @@ def test_wrong_field_is_named_and_no_job_starts(
         ({"runs": 2, "weights": "1,2,3"}, "Got 3 weights for 2 runs."),
         ({"runs": 2, "weights": "1,-2"}, "Weights are numbers above 0"),
         ({"runs": 2, "method": "mnz", "norm": "z-score"}, "CombMNZ cannot use z-scores"),
-        ({"runs": 2, "method": "gmnz"}, "gmnz is not one of the available choices"),
+        ({"runs": 2, "method": "gmnz"}, "“gmnz” is not in it"),
     ],
 )
 def test_wrong_fusion_is_named(scene: Scene, client: Client, data: dict[str, Any], complaint: str) -> None:

@@ -341,8 +341,8 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"percent": "120"}, "a number of at most 100."),
     ({"measures": "nDCG@10"}, "nDCG@10 cannot be estimated from sampled units"),
     ({"measures": "what"}, "there is no measure 'what'"),
-    ({"design": "next"}, "Select a valid choice"),
-    ({"pool": "0"}, "Select a valid choice"),
+    ({"design": "next"}, "Choose one of the list"),
+    ({"pool": "0"}, "Choose one of the list"),
     ({"design": "strata", "n_units": "6000", "preview": "1"}, "The pool has 5,163 units"),
 ]
 

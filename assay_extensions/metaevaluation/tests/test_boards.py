@@ -305,10 +305,10 @@ def test_nuggets_of_judges_are_compared_with_those_of_people(scored: Scene) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"measure": "P@5"}, "Select a valid choice."),
+        ({"measure": "P@5"}, "Choose one of the list"),
         ({"topics": "A.7"}, "not among the topics of ARQ"),
-        ({"missing": "guess"}, "Select a valid choice."),
-        ({"leaderboard": 0}, "Select a valid choice."),
+        ({"missing": "guess"}, "Choose one of the list"),
+        ({"leaderboard": 0}, "Choose one of the list"),
     ],
 )
 def test_wrong_choice_for_a_board_is_refused(

@@ -59,7 +59,7 @@ def test_another_track_is_put_next_to_it(page: str, client: Client) -> None:
 
     assert "Older (0 topics)" not in html, "it has no measures yet"
     assert "ARQ (3 topics)" in html
-    assert "Select a valid choice. none is not one of the available choices." in wrong
+    assert "Choose one of the list: “none” is not in it." in wrong
 
 
 def test_a_program_reads_the_tables(page: str, scored: Scene) -> None:
@@ -123,7 +123,7 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
         "Pool,first ranks",
         "Pool depth,4",
     ]  # of the pool, not of the protocol
-    assert "Select a valid choice. color is not one of the available choices." in wrong
+    assert "Choose one of the list: “color” is not in it." in wrong
     first = client.get(f"{address}first.csv", {"track": "arq"}).content.decode()
     assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,1,,1,0", "3,3,,0,3", "3,3,,2,1"]
     assert "Enter a number of at least 1." in none
@@ -224,7 +224,7 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     assert figure["svg"].startswith("<svg")
     assert compared["missing"] == []
     assert [refused.status_code for refused in refusals] == [400, 400, 400, 400]
-    assert "none is not one of the available choices" in refusals[1].content.decode()
+    assert "“none” is not in it" in refusals[1].content.decode()
 
 
 def test_tables_of_many_rows_begin_with_the_first_and_show_all_on_demand(

@@ -261,7 +261,7 @@ def test_unknown_rule_is_refused_with_a_message(dual: Scene, organizer: Client) 
     response = organizer.get(reverse("assessment:disagreements", args=[dual.track.slug]), {"rule": "all"})
 
     assert response.status_code == 400
-    assert "Select a valid choice" in response.content.decode()
+    assert "Choose one of the list" in response.content.decode()
 
 
 @pytest.mark.parametrize("query", [{"rule": "all"}, {"rule": "steps", "steps": "0"}])

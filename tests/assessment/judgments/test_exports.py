@@ -112,7 +112,7 @@ def test_export_of_a_choice_that_is_not_offered_shows_the_form(scene: Scene, org
     page = organizer.get(reverse("assessment:export", args=[scene.track.slug]), {"to": "xls"})
 
     assert page.status_code == 400
-    assert "Select a valid choice" in page.content.decode()
+    assert "Choose one of the list" in page.content.decode()
 
 
 def test_command_writes_the_file_of_the_page(judged: Scene, organizer: Client, tmp_path: Path) -> None:

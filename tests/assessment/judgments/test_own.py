@@ -86,8 +86,8 @@ def test_own_judgments_are_found_by_docno_and_by_day(judged: Scene) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ({"since": "soon"}, "Enter a valid date."),
-        ({"topic": "Z.9"}, "Z.9 is not one of the available choices"),
+        ({"since": "soon"}, "Enter a day such as 2026-05-01."),
+        ({"topic": "Z.9"}, "“Z.9” is not in it"),
     ],
 )
 def test_wrong_filter_is_answered_and_the_others_still_apply(

@@ -289,9 +289,9 @@ def test_refused_change_is_explained_on_the_page(scene: Scene, organizer: Client
             {"action": "move", "topic": scene.first.pk, "giver": scene.ada.pk, "getter": scene.ada.pk},
             "two different",
         ),
-        ({"action": "move", "topic": scene.first.pk, "getter": scene.bob.pk}, "Select a valid choice"),
+        ({"action": "move", "topic": scene.first.pk, "getter": scene.bob.pk}, "Choose one of the list"),
         ({"action": "share", "assessors": [carl.pk]}, "every topic is assigned"),
-        ({"action": "take", "person": scene.bob.pk}, "Select a valid choice"),
+        ({"action": "take", "person": scene.bob.pk}, "Choose one of the list"),
     ]
 
     for fields, reason in cases:

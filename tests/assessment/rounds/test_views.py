@@ -93,7 +93,7 @@ def test_refused_plan_creates_nothing(judged: Scene, organizer: Client, fields: 
 
     assert response.status_code == 422
     html = response.content.decode()
-    assert "Choose one for at least one topic" in html or "Select a valid choice" in html
+    assert "Choose one for at least one topic" in html or "Choose one of the list" in html
     assert not Batch.objects.filter(kind=Batch.Kind.DUAL).exists()
 
 

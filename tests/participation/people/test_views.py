@@ -456,4 +456,4 @@ def test_group_that_the_protocol_does_not_define_is_refused_at_its_field(scene: 
     )
 
     assert page.status_code == 422
-    assert "Select a valid choice. wizards is not one" in page.content.decode()
+    assert "Choose one of the list: “wizards” is not in it" in page.content.decode()

@@ -91,7 +91,7 @@ def test_words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_acc
     assert '<option value="reference">as reference</option>' in of_organizer
     assert first == ""
     assert "already has 1 contrastive system run" in second
-    assert "reference is not one of the available choices" in refused
+    assert "“reference” is not in it" in refused
     runs = client_of(scene, "member").get(reverse("pooling:runs", args=[scene.track.slug]), follow=True)
     assert "contrastive system" in runs.content.decode()
 
@@ -338,7 +338,7 @@ def test_files_of_a_leaderboard_have_the_answers_to_public_questions(asking: Sco
     assert results[0][0].startswith("team,Run,Data,Models,")
     assert results[0][1].startswith("Ours,one,Both,BM25,")
     assert results[0] == results[1]
-    assert "hours is not one of the available choices" in refused_key, "it is not public"
+    assert "“hours” is not in it" in refused_key, "it is not public"
 
 
 def public_data(asking: Scoring) -> None:

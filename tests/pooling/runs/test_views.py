@@ -368,7 +368,7 @@ def test_run_is_replaced_or_nothing_changes(scene: Scene, run: Run, as_: Any) ->
     late = upload(client, scene, GOOD, replaces="other").content.decode()
 
     assert "Ours already has 1 primary run, and ARQ accepts no more. Withdraw it first." in beyond
-    assert "Replaces: Select a valid choice." in unknown
+    assert "Replaces: Choose one of the list" in unknown
     assert "NaN" in bad
     assert "already has 1 primary run" not in bad
     assert "Theirs has no submitted run “run-1” to replace." in theirs.content.decode()
@@ -454,7 +454,7 @@ def test_each_row_of_an_organizer_has_its_team(scene: Scene, as_: Any) -> None:
 def test_team_of_others_cannot_be_chosen(scene: Scene, as_: Any) -> None:
     page = upload(as_(scene.member), scene, GOOD, team=scene.theirs.pk).content.decode()
 
-    assert "Select a valid choice" in page
+    assert "Choose one of the list" in page
     assert not Run.objects.exists()
 
 

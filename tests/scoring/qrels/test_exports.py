@@ -79,7 +79,7 @@ def test_the_same_choices_give_the_same_zip(scene: Scene, organizer: Client) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"to": "xml"}, "Select a valid choice"),
+        ({"to": "xml"}, "Choose one of the list"),
         ({"to": "csv", "test_share": "0.01"}, "one part is empty"),
         ({"to": "csv", "test_share": "7"}, "a number of at most 0.99."),
         ({"to": "csv", "seed": "-1"}, "a number of at least 0."),

@@ -330,7 +330,7 @@ def test_people_are_organizers_or_assessors(organizer: Client, track: Track) -> 
         address("new_sample"), fields | {"first_person": make_organizer().pk, "second_person": stranger.pk}
     ).content.decode()
 
-    assert "Select a valid choice" in html
+    assert "Choose one of the list" in html
 
 
 def test_second_sample_is_drawn_by_decisions_and_labels(organizer: Client, tmp_path: Path) -> None:
@@ -443,7 +443,7 @@ def test_collection_without_new_questions_or_two_sources_are_refused(organizer: 
     jobs.run(Job.objects.get().pk)
 
     assert "Choose a file to upload, a path on the server or a collection, and only one of them." in refused
-    assert "Select a valid choice" in wrong
+    assert "Choose one of the list" in wrong
     assert "there are no candidates in the file" in Job.objects.get().error
     assert not CandidateFile.objects.exists()
 

@@ -93,8 +93,8 @@ def test_script_gets_the_main_element_of_the_next_candidate(choice: Choice) -> N
         ({"candidate": "", "choice": "accepted"}, "Fill in this field."),
         (form("9001", "rejected"), "Say why the candidate is rejected."),
         (form("9001", category=""), "An accepted candidate needs each label; choose its category."),
-        (form("9001", category="poem"), "poem is not one of the available choices."),
-        (form("9001", "maybe"), "maybe is not one of the available choices."),
+        (form("9001", category="poem"), "“poem” is not in it"),
+        (form("9001", "maybe"), "“maybe” is not in it"),
     ],
 )
 def test_incomplete_decision_is_refused_and_the_candidate_stays(

@@ -135,7 +135,7 @@ def test_milestone_whose_day_changes_stays_the_same_event(client: Client) -> Non
 @pytest.mark.parametrize(
     ("lines", "error"),
     [
-        (["2036-05-03 Topics", "soon Runs"], "Enter a valid date."),
+        (["2036-05-03 Topics", "soon Runs"], "Enter a day such as 2026-05-01."),
         (["2036-05-03"], "Enter a title, or remove the day."),
         (["2036-05-03 Topics", "2036-05-04 Topics"], "The milestone “Topics” is there twice."),
         (["2036-05-03 to 2036-05-03 Topics"], "The last day of “Topics” is not after its first day."),

@@ -213,7 +213,7 @@ def test_emptied_row_is_deleted(organizer: Client) -> None:
             "is not after the opening",
         ),
         ({"grace_": "10"}, "has no closing time"),
-        ({"zone": "Mars/Olympus"}, "Select a valid choice"),
+        ({"zone": "Mars/Olympus"}, "Choose one of the list"),
         ({"closes_": "soon"}, "is not a date and time"),
     ],
 )

@@ -80,7 +80,7 @@ def test_labels_are_edited_on_the_page_and_through_the_api(client: Client) -> No
 
     assert "<dt>Category</dt><dd>concept</dd>" in saved
     assert "easy" not in saved
-    assert "joke is not one of the available choices" in wrong
+    assert "“joke” is not in it" in wrong
     assert answer.json()["labels"] == {"category": "proof"}
     assert "unknown label 'mood'; use category, difficulty, dependence" in refused.json()["detail"]
     assert client.get(page).status_code == 403

@@ -80,7 +80,7 @@ def test_preview_stores_nothing(organizer: Client, track: Track) -> None:
         ({"code": "all"}, "A topic cannot be named &#x27;all&#x27;"),
         ({"code": "A.9"}, "lab has a topic A.9 already; choose another code."),
         ({"title": "", "body": ""}, "Enter a title or a body."),
-        ({"label-category": "poem"}, "poem is not one of the available choices."),
+        ({"label-category": "poem"}, "“poem” is not in it"),
     ],
 )
 def test_topic_that_cannot_be_used_is_refused(
