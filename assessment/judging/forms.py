@@ -127,7 +127,7 @@ class JudgmentForm(AnswersForm):
         return {name: self.cleaned_data[name] for name in names} | {"answers": self.answers()}
 
 
-class SkipForm(forms.Form):
+class SkipForm(StyledForm):
     """The reason why an assessor skips a task."""
 
     reason = forms.CharField(max_length=500, required=False)

@@ -81,7 +81,7 @@ def test_too_long_a_reason_is_refused_and_stays_in_the_form(scene: Scene) -> Non
 
     html = response.content.decode()
     assert response.status_code == 422
-    assert "Not skipped. Ensure this value has at most 500 characters (it has 501)." in html
+    assert "Not skipped. Use at most 500 characters: this has 501." in html
     assert reason in html
     task.refresh_from_db()
     assert task.status == Task.Status.ACCEPTED
