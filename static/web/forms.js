@@ -1,5 +1,5 @@
 // The first field with an error, or the list of several (components/form_errors.html), gets the focus: when the server
-// shows a form again, and when htmx inserts one. A closed part opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it, until it is corrected. A short name follows from the name until it is typed. A
+// shows a form again, and when htmx inserts one. A closed part opens for a missing field in it. What the browser finds wrong is said below the field, in the words of the server, until it is corrected. A short name follows from the name until it is typed. A
 // form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
 // A date is written as the site writes it, where a browser would write it in the order of its own language.
 (() => {
@@ -31,6 +31,21 @@
     box.hidden = links.length < 4;
     return box;
   }
+  // As web.forms says it, where a browser would have other words, perhaps in another language.
+  function missing({ type, validationMessage }) {
+    const { gettext } = window.assay;
+    if (type === "file") return gettext("Choose a file.");
+    if (type === "checkbox") return validationMessage;
+    return /^(select|radio)/.test(type) ? gettext("Make a choice.") : gettext("Fill in this field.");
+  }
+  function said(field) {
+    const { gettext } = window.assay;
+    const { validity: wrong, min, max } = field;
+    if (wrong.valueMissing) return missing(field);
+    if (wrong.rangeUnderflow) return gettext("Enter a number of at least {n}.", { n: min });
+    if (wrong.rangeOverflow) return gettext("Enter a number of at most {n}.", { n: max });
+    return (wrong.patternMismatch && field.title) || field.validationMessage;
+  }
   if (document.querySelector(listed) || !document.querySelector("[autofocus]")) focusFirst(document);
   let isFirst = true; // of the fields of one submission
   document.addEventListener(
@@ -44,7 +59,7 @@
       for (const old of below.querySelectorAll(".field-error")) old.remove();
       const error = document.createElement("div");
       error.className = "field-error";
-      error.textContent = (field.validity.patternMismatch && field.title) || field.validationMessage;
+      error.textContent = said(field);
       below.prepend(error);
       field.setAttribute("aria-invalid", "true");
       if (isFirst) field.focus();

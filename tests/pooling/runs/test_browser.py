@@ -38,7 +38,7 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
         page.get_by_role("button", name=button, exact=True).click()
         expect(page.locator("#id_file")).to_be_focused()
         expect(page.locator("#id_file[aria-invalid]")).to_have_accessible_description(
-            re.compile("^Please select")
+            re.compile(r"^Choose a file\.")
         )
         page.locator("#id_tag").focus()
     expect(page.locator("#submission")).to_be_empty()
