@@ -274,6 +274,24 @@ def test_form_of_a_pool_counts_its_units_with_depths_in_another_proportion(
     assert "the protocol" not in estimate.text_content().replace("unless the protocol", "")
 
 
+def test_form_of_a_pool_with_an_error_counts_the_depths_that_were_typed(
+    scene: Scene, organizer: Client
+) -> None:
+    submit_run(scene, "a", n=8)
+    address = reverse("pooling:new_pool", args=[scene.track.slug])
+    organizer.post(reverse("pooling:compute_preview", args=[scene.track.slug]), {"building": "1"})
+    jobs.run(Job.objects.get(kind=previews.KIND).pk)
+
+    unnamed = organizer.post(address, {"name": "", "depth_primary": "4", "depth_alternate": "2"})
+    wrong = organizer.post(address, {"name": "Pool", "depth_primary": "-4", "depth_alternate": "2"})
+
+    shown = lxml.html.document_fromstring(unnamed.content).get_element_by_id("estimate")
+    assert shown.findtext(".//tr[@aria-current]/th") == "4 / 2"
+    estimate = lxml.html.document_fromstring(wrong.content).get_element_by_id("estimate")
+    assert "when the numbers of the form are corrected" in estimate.text_content()
+    assert estimate.get("hx-trigger").startswith("change"), "a load would ask again and again"
+
+
 def test_stored_preview_is_the_computed_one(scene: Scene) -> None:
     submit_run(scene, "a", n=8)
     computed = previews.preview(scene.track)
