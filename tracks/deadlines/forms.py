@@ -34,7 +34,7 @@ class LocalTimeField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         """The text as browsers send it, also if it was typed with a space before the time."""
-        text: str = super().to_python(value)
+        text = super().to_python(value) or ""
         return text.replace(" ", "T")
 
 
