@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from django.db.models import Count
@@ -27,7 +28,9 @@ from web import times
 PROBLEMS = 5  # shown at first
 TOPICS = 10
 DAYS = 10
+COMPARED = 3  # days with judgments, from which on a chart says more than their numbers
 EVENTS = 4
+READ = 50  # events, of which the same in a row are one line
 STEP, HIGHEST, BASE = 30, 100, 128  # of the bars of days, in units of their picture
 
 
@@ -77,7 +80,7 @@ class Judged:
 class Home:
     """The home. `rest` are the problems after the first ones; `days` are the last ten, from `first_day`.
 
-    `events` are the last ones, each with its subject as a page of the track names it.
+    `events` are the last ones, each with its subject as a page of the track names it, and how often it came in a row.
     """
 
     track: Track
@@ -92,7 +95,7 @@ class Home:
     n_warned: int
     days: list[DayBar]
     first_day: datetime
-    events: list[tuple[Event, str]]
+    events: list[tuple[Event, str, int]]
 
 
 def track_home(track: Track, page: Checklist) -> Home:
@@ -114,7 +117,7 @@ def track_home(track: Track, page: Checklist) -> Home:
         n_warned=sum(run.n_warnings > 0 for run in page.campaign.rows(runs_of)),
         days=_days(track, now),
         first_day=now - timedelta(days=DAYS - 1),
-        events=[(event, log.subject_within(event, track.name)) for event in log.events(track.pk)[:EVENTS]],
+        events=_events(track),
     )
 
 
@@ -167,13 +170,20 @@ def _topics(main: Sequence[BatchProgress]) -> list[TopicBar]:
     return sorted(bars, key=lambda bar: natural(bar.code))
 
 
+def _events(track: Track) -> list[tuple[Event, str, int]]:
+    """The last events. The same act of the same person on the same subject is one line."""
+    rows = groupby(log.events(track.pk)[:READ], key=lambda event: (event.by_id, event.action, event.subject))
+    groups = [list(group) for _, group in islice(rows, EVENTS)]
+    return [(group[0], log.subject_within(group[0], track.name), len(group)) for group in groups]
+
+
 def _days(track: Track, now: datetime) -> list[DayBar]:
-    """The judgments of people in the last days; empty if there are none."""
+    """The judgments of people in the last days; empty before there are enough days to compare."""
     since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     judged = Judgment.objects.filter(track=track, is_current=True, created_at__gte=since).order_by()
     judged = judged.exclude(batch__kind=Batch.Kind.MACHINE)
     counts = dict(judged.values_list(TruncDate("created_at")).annotate(n=Count("pk")))
-    if not counts:
+    if len(counts) < COMPARED:
         return []
     most = max(counts.values())
     days = [(since + timedelta(days=n)).date() for n in range(DAYS)]

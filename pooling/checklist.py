@@ -53,10 +53,14 @@ def deadlines_of(track: Any) -> QuerySet[Deadline]:
 
 @dataclass(frozen=True)
 class Closing:
-    """The end of the runs: `ends` is when they end by themselves, in words; empty if the track is closed by hand."""
+    """The end of the runs: `ends` is when they end by themselves, in words, and `left` the time until then.
+
+    Both are empty if the track is closed by hand.
+    """
 
     is_open: bool
     ends: str
+    left: str
     is_last_day: bool
 
 
@@ -68,8 +72,9 @@ def closing_of(campaign: Campaign) -> Closing:
     timed = {acceptance.ends_at: acceptance.zone for acceptance in accepting if acceptance.ends_at}
     is_timed = bool(accepting) and all(acceptance.ends_at for acceptance in accepting)
     ends = times.in_words(max(timed), timed[max(timed)]) if is_timed else ""
-    is_last_day = is_timed and max(timed) - campaign.numbers["now"] < timedelta(days=1)
-    return Closing(is_accepting(accepting), ends, is_last_day)
+    left = max(timed) - campaign.numbers["now"] if is_timed else timedelta()
+    time_left = times.time_left(left.total_seconds()) if is_timed else ""
+    return Closing(is_accepting(accepting), ends, time_left, is_timed and left < timedelta(days=1))
 
 
 @says_before("closing")
@@ -106,10 +111,29 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
         action="Submit runs",
         is_possible=is_open,
         waits=_until("Teams can submit runs", campaign) if is_open else "",
-        meanwhile=announce_opening(campaign),
+        detail=progress_of_runs(campaign) if is_open else "",
+        meanwhile=(*announce_opening(campaign), *set_deadline(campaign)),
     )
     if has_obligations(campaign.protocol.runs):
         yield _owed(campaign, len(campaign.rows(teams_of)))
+
+
+def progress_of_runs(campaign: Campaign) -> str:
+    """Return how many teams have submitted, when the runs close, and what comes then, as sentences."""
+    counts, closing = campaign.once(counts_of), campaign.once(closing_of)
+    verb = "has" if 1 in (counts.submitting, counts.teams) else "have"
+    teams = f"{counts.submitting:,} of {counted(counts.teams, 'team')} {verb} submitted."
+    end = "No deadline is set: set one, or close by hand."
+    if closing.ends:
+        end = f"Runs close in {closing.left}."
+    return f"{teams} {end}" + ("" if campaign.rows(pools_of) else " Then you build the pool.")
+
+
+def set_deadline(campaign: Campaign) -> tuple[tuple[str, str], ...]:
+    """The offer to set a deadline for the runs, until there is one."""
+    return (
+        () if campaign.once(closing_of).ends else (("Set a deadline", campaign.address("tracks:deadlines")),)
+    )
 
 
 def announce_opening(campaign: Campaign) -> tuple[tuple[str, str], ...]:

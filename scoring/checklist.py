@@ -9,7 +9,16 @@ from django.db.models.functions import JSONObject
 
 from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged, progress_of
 from assessment.models import Batch, Judgment
-from pooling.checklist import announce_opening, closing_of, counts_of, deadlines_of, pools_of, runs_of
+from pooling.checklist import (
+    announce_opening,
+    closing_of,
+    counts_of,
+    deadlines_of,
+    pools_of,
+    progress_of_runs,
+    runs_of,
+    set_deadline,
+)
 from pooling.models import Pool
 from pooling.pools.selectors import missing_texts
 from scoring.leaderboards.releases import human_sample, kinds_in, missing_runs, reasons_to_wait
@@ -174,9 +183,9 @@ def closing(campaign: Campaign) -> Iterator[Point]:
     is_due = is_open and _is_judged(campaign) and CLOSING not in track.skipped
     is_possible = is_open and (is_due or campaign.once(counts_of).runs > 0)
     close = (("Close for runs…", campaign.address("tracks:close_track")),) if ends else ()
-    announce = announce_opening(campaign) if is_open else ()
+    announce = (*announce_opening(campaign), *set_deadline(campaign)) if is_open else ()
     on = f"on {ends}" if ends else "runs can still come in"
-    detail = "" if ends else "No deadline is set, so the track stays open until you close it."
+    detail = progress_of_runs(campaign) if is_open else ""
     if is_due and not ends:
         detail = "While the track is open, a run could be made from the qrels that you release."
     yield Point(

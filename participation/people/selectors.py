@@ -171,13 +171,11 @@ def person_of(track: Track, user_id: int) -> User | None:
 
 @says_before("opening")
 def checks_of_opening(track: Track) -> Iterator[Check]:
-    """Say before the opening who takes part, and who has not used the link."""
+    """Say before the opening which teams take part, and who has not used the link."""
     address = reverse("participation:people", args=[track.slug])
     n_teams = track.teams.count()
-    n_assessors = track.assessors.filter(machine=None, user__guest_until=None, ended_at=None).count()
-    who = f"{counted(n_teams, 'team')}, {counted(n_assessors, 'assessor')}"
     if n_teams:
-        yield Check("ok", who)
+        yield Check("ok", counted(n_teams, "team"))
     else:
         detail = "Visitors can ask to take part once the track is open."
         yield Check("look", "No teams", detail, address, "Add teams")

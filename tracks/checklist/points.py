@@ -71,6 +71,7 @@ class Point(NamedTuple):
         waits: why nobody needs to act, as a whole sentence; the point is then not the next one.
         needed_by: the phase after whose beginning the point is no longer asked for; by default the one after its own.
         is_pressing: whether it is asked for although a later phase has begun.
+        lasts: whether it stays recommended, but is no step any more, while an opened track takes runs.
         has_begun: whether its phase has begun, although it is not done.
         share: how much of it is done, from 0 to 1, for the bar of its phase.
         skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
@@ -92,12 +93,14 @@ class Point(NamedTuple):
     waits: str = ""
     needed_by: Phase | None = None
     is_pressing: bool = False
+    lasts: bool = False
     has_begun: bool = False
     share: float = 0
     look: Callable[[], Iterable[Problem]] = tuple
     skip: str = ""
     dismiss: str = ""
     meanwhile: tuple[tuple[str, str], ...] = ()
+    is_late: bool = False  # set by the checklist: it lasts, and its time to be the next step is over
     is_next: bool = False  # set by the checklist
     is_skipped: bool = False  # set by the checklist
     is_marked: bool = False  # set by the checklist

@@ -95,6 +95,16 @@ class PhasePoints:
         return any(point.is_done or point.has_begun for point in self.points)
 
     @property
+    def has_next(self) -> bool:
+        """Return whether the next step is in this phase, which the home shows unfolded."""
+        return any(point.is_next for point in self.points)
+
+    @property
+    def size(self) -> int:
+        """The length of its bar: a phase with something to look at is not full."""
+        return self.n_required + self.n_problems or 1
+
+    @property
     def n_left(self) -> int:
         return self.n_required - self.n_done
 
@@ -119,8 +129,9 @@ class PhasePoints:
 
     @cached_property
     def waiting(self) -> Point | None:
-        """The first required point that is not done."""
-        return next((point for point in self.points if not point.is_done and not point.is_optional), None)
+        """The first required point that is not done, and can be the next step."""
+        left = (point for point in self.points if not (point.is_done or point.is_optional or point.is_late))
+        return next(left, None)
 
 
 class Skippable(NamedTuple):
@@ -254,6 +265,9 @@ def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) ->
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
         return point
+    is_open = track.status == Track.Status.OPEN and PHASES.index(begun) < PHASES.index(Phase.JUDGING)
+    if point.lasts and is_open and not point.is_optional:
+        return point._replace(is_late=True)
     return point._replace(is_optional=True)
 
 
@@ -272,7 +286,10 @@ def _next(phases: list[PhasePoints]) -> Next:
             if problem.action:
                 return Next(Kind.REPAIR, problem.action, problem.text, problem.address, problem.is_form)
     required = [
-        point for phase in phases for point in phase.points if not (point.is_done or point.is_optional)
+        point
+        for phase in phases
+        for point in phase.points
+        if not (point.is_done or point.is_optional or point.is_late)
     ]
     for point in required:
         if point.is_possible and not point.waits:

@@ -35,12 +35,13 @@ from web.confirmation import Check
 from web.links import address_of
 from web.pages import counted
 
+IS_PERSON = Q(machine=None, user__guest_until=None, ended_at=None)
 EXPORTING = "The collection is being exported."
 
 
 @numbers
 def _numbers() -> dict[str, Any]:
-    people = Assessor.objects.filter(machine=None, user__guest_until=None, ended_at=None)
+    people = Assessor.objects.filter(IS_PERSON)
     collections = Download.objects.filter(kind=Download.Kind.COLLECTION)
     hidden = collections.filter(track=OuterRef("pk"), released_at=None).order_by("pk")
     exports = Job.objects.filter(kind="tracks.downloads.export", state__in=Job.UNFINISHED)
@@ -173,7 +174,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
     n_released, page = counts["n_released"], campaign.address("tracks:downloads")
     state = "documents released" if n_released else "not offered"
     is_late = track.status == Track.Status.CLOSED  # the runs are made, with documents from elsewhere
-    point = Point("Data", state, page, n_released > 0, skip="data")
+    point = Point("Data", state, page, n_released > 0, skip="data", lasts=True)
     if n_released:
         yield point
     elif counts["is_exporting"]:
@@ -212,6 +213,7 @@ def description(campaign: Campaign) -> Iterator[Point]:
         action="Describe the track",
         detail="Visitors and teams read the description on the page of the track.",
         skip="description",
+        lasts=True,
     )
 
 
@@ -251,6 +253,23 @@ def check_of_texts(track: Track) -> Iterator[Check]:
         )
 
 
+def _lacking(n: int, judges: int) -> str:
+    """Return how many assessors the protocol asks for, and the track has, as a sentence."""
+    return f"Each topic needs {counted(judges, 'assessor')}, and the track has {n}."
+
+
+@says_before("opening")
+def check_of_assessors(track: Track) -> Iterator[Check]:
+    """Say before the opening whether the track has the assessors that its protocol asks for."""
+    n, judges = Assessor.objects.filter(IS_PERSON, track=track).count(), track.protocol.parsed.judging.judges
+    if n >= judges:
+        yield Check("ok", counted(n, "assessor"))
+        return
+    label = f"Only {counted(n, 'assessor')}" if n else "No assessors"
+    address = address_of("participation:add_people", track.slug)
+    yield Check("look", label, f"{_lacking(n, judges)} They can come later.", address, "Add people")
+
+
 @points(Phase.SET_UP, 60)
 def assessors(campaign: Campaign) -> Iterator[Point]:
     n, judges = campaign.numbers["n_people"], campaign.protocol.judging.judges
@@ -262,7 +281,7 @@ def assessors(campaign: Campaign) -> Iterator[Point]:
         n >= judges,
         few,
         action="Add people",
-        detail=f"Each topic needs {counted(judges, 'assessor')}, and the track has {n}.",
+        detail=_lacking(n, judges),
         needed_by=Phase.JUDGING,
     )
 
@@ -282,6 +301,7 @@ def deadlines(campaign: Campaign) -> Iterator[Point]:
         action="Set dates",
         detail="Runs close by themselves, and teams see until when they can submit.",
         skip="deadlines",
+        lasts=True,
     )
 
 

@@ -39,7 +39,8 @@ def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.open_for_runs(track=track)
-    messages.success(request, f"{track} is open. Its teams can submit runs.")
+    follows = "Its teams can submit runs." if track.teams.exists() else "Visitors can ask to take part."
+    messages.success(request, f"{track} is open. {follows}")
     return redirect(track)
 
 

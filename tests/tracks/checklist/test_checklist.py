@@ -325,6 +325,30 @@ def test_recommended_points_are_next_until_an_organizer_skips_them(client: Clien
     assert Event.objects.filter(action="checklist.skipped", track_id=track.pk, by=organizer).count() == 2
 
 
+def test_opening_keeps_recommended_points_with_their_count_and_no_step_is_theirs(client: Client) -> None:
+    pytest.importorskip("assay_extensions.building")
+    track, organizer = make_track(status=Track.Status.DRAFT, skipped=["guidelines"]), make_organizer()
+    client.force_login(organizer)
+    make_topic(track)
+    make_assessor(track, "ann")
+    make_team(track, make_user("mia"))
+    home = track.get_absolute_url()
+
+    before = checklist(track).phases[0].state
+    track_services.open_for_runs(track=track)
+    step, opened = following(track), client.get(home).content.decode()
+    state = checklist(track).phases[0].state
+    client.post(f"{home}skip/", {"points": "deadlines"})
+    track.refresh_from_db()
+
+    assert (before, state) == ("4 to do", "4 to do")
+    assert step[:2] == (Kind.WAIT, "Teams can submit runs.")
+    assert step.detail.startswith("0 of 1 team has submitted. No deadline is set: set one, or close by hand.")
+    assert f'href="{home}deadlines/">Set a deadline<' in opened
+    assert 'aria-label="Skip: Deadlines"' in opened
+    assert checklist(track).phases[0].state == "3 to do"
+
+
 def test_skipped_point_is_asked_for_again_when_that_is_undone(client: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     client.force_login(make_organizer(track))
@@ -464,7 +488,10 @@ def test_track_that_closes_by_itself_can_be_closed_from_its_home(
 
     step, home = following(scene.track), page_of(scene.organizer, scene.track.get_absolute_url())
 
-    assert (step.kind, step.detail[:24]) == (Kind.WAIT, "")
+    assert step.kind == Kind.WAIT
+    assert re.fullmatch(
+        r"1 of 2 teams has submitted\. Runs close in [\w ]+\. Then you build the pool\.", step.detail
+    )
     style = "btn-plain" if is_first else "btn-link"
     assert f'btn-lg {style}" href="/tracks/arq/close/">Close for runs…<' in home
     assert '?about=opening">Announce the opening…<' in home

@@ -168,11 +168,12 @@ def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_acc
         "No deadline",
         "Teams cannot download the documents",
         "Leaks are not checked",
+        "No assessors",
         "No teams",
         "No guidelines",
     ]
     assert [text for text in remarks if text not in page] == []
-    assert "</span> 5 remarks left</span>" in page
+    assert "</span> 6 remarks left</span>" in page
     assert (unaccepted.status_code, changed.status_code, track.status) == (422, 422, "draft")
     assert "Nothing is done yet: read the remarks above" in unaccepted.content.decode()
     assert confirm(client, address).url == track.get_absolute_url()
