@@ -130,10 +130,9 @@ def progress_of_runs(campaign: Campaign) -> str:
 
 
 def set_deadline(campaign: Campaign) -> tuple[tuple[str, str], ...]:
-    """The offer to set a deadline for the runs, until there is one."""
-    return (
-        () if campaign.once(closing_of).ends else (("Set a deadline", campaign.address("tracks:deadlines")),)
-    )
+    """The offer to set a deadline for the runs, until there is one, or a pool."""
+    is_past = campaign.once(closing_of).ends or campaign.rows(pools_of)
+    return () if is_past else (("Set a deadline", campaign.address("tracks:deadlines")),)
 
 
 def announce_opening(campaign: Campaign) -> tuple[tuple[str, str], ...]:
