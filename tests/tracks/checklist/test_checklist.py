@@ -1022,7 +1022,10 @@ def test_closing_is_recommended_after_the_judging_and_can_be_skipped(scene: Scen
     assert (point.is_optional, point.state) == (True, "skipped")
     assert again.text == "Close for runs"
     assert waiting.text.startswith("Runs close by themselves on ")
-    assert waiting.detail == "The leaderboard can be released when runs have closed."
+    assert waiting.detail.startswith(
+        "The leaderboard can be released when runs have closed. 1 of 2 teams has "
+    )
+    assert " Runs close in 9 days " in waiting.detail
     assert following(track).text == "Release to everybody"
 
 
