@@ -375,6 +375,9 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     details = [f"By batch: {named(by_batch)}."] if len(under_way) > 1 else []
     if len(meanwhile) > 1:
         details.append("The protocol asks for second judgments. You can plan them now, while people judge.")
+    elif goes_on == GOES_ON[Batch.Kind.MAIN]:
+        batches = "the batch" if len(under_way) == 1 else "the batches"
+        details.append(f"When all is judged, you close {batches} and freeze the qrels.")
     return point._replace(
         state=state,
         waits=f"{goes_on}: {judged:,} of {counted(total, 'unit')}{time_left}.",

@@ -790,7 +790,7 @@ def test_several_open_batches_are_one_sentence_with_their_names_below(scene: Sce
     assert re.search(
         r'<progress [^>]*value="0.11"\s+aria-label="Judging"', home
     )  # 1 of 9 units of the main batch
-    assert step.detail == f"By batch: {main} 1 of 9, {dual} 0 of 3."
+    assert step.detail.startswith(f"By batch: {main} 1 of 9, {dual} 0 of 3. When all is judged, ")
     assert step.label == "Now"
 
 
