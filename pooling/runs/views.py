@@ -288,7 +288,8 @@ def _problems(form: RunForm) -> list[Problem]:
         for field, errors in form.errors.items()
         for error in errors
     ]
-    return problems or [Problem("Choose the team.", field=form["team"].id_for_label)]
+    team = form["team"].id_for_label if "team" in form.fields else ""  # a later row has the team of the first
+    return problems or [Problem("Choose the team.", field=team)]
 
 
 def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], row: str) -> HttpResponseBase:

@@ -329,6 +329,22 @@ def test_taken_tag_is_named_with_the_errors_of_the_file_and_not_its_owner(
     assert Run.objects.count() == 1
 
 
+def test_row_after_a_team_that_is_not_ours_asks_for_one(scene: Scene, as_: Any) -> None:
+    second = {
+        "kind": "primary",
+        "made": "automatic",
+        "uses": "both",
+        "file": SimpleUploadedFile("2", run_bytes()),
+    }
+    more = {"row": ["2"]} | {f"2-{name}": value for name, value in second.items()}
+
+    answer = upload(as_(scene.member), scene, run_bytes(tag="b"), team=scene.theirs.pk, **more)
+
+    assert answer.status_code < 500
+    assert "Choose the team." in answer.content.decode()
+    assert not Run.objects.exists()
+
+
 def test_offered_replacement_stores_the_run_in_the_place_of_the_earlier_one(
     scene: Scene, run: Run, as_: Any
 ) -> None:
