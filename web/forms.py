@@ -28,7 +28,6 @@ NO_LABEL = "---------"  # of Django, for the empty choice
 REQUIRED = {  # what is said of a field without a value: of the first kind that it is
     forms.FileField: gettext_lazy("Choose a file."),
     forms.ChoiceField: gettext_lazy("Make a choice."),
-    forms.ModelChoiceField: gettext_lazy("Make a choice."),
     forms.Field: gettext_lazy("Fill in this field."),
 }
 NOT_LISTED = gettext_lazy("Choose one of the list: “%(value)s” is not in it.")

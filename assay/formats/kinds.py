@@ -105,8 +105,9 @@ def _kind_of_names(columns: Sequence[str]) -> Kind | None:
         return "judgments"
     if words & _SURE_DOCNOS and words & _TEXTS:
         return "documents"
-    if is_pair and ("rank" in words or "grade" in judged):
-        return "run" if "rank" in words else "qrels"
+    is_run = "rank" in words and ("score" in words or "grade" not in judged)
+    if is_pair and (is_run or "grade" in judged):
+        return "run" if is_run else "qrels"
     has_docno = "docno" in names.places(columns, "documents")
     return "topics" if words & _SURE_CODES and words & _TEXTS and not has_docno else None
 

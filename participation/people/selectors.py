@@ -171,7 +171,7 @@ def person_of(track: Track, user_id: int) -> User | None:
 
 @says_before("opening")
 def checks_of_opening(track: Track) -> Iterator[Check]:
-    """Say before the opening which teams take part, and who has not used the link."""
+    """Say before the opening the number of teams, and the people that have not used their link."""
     address = reverse("participation:people", args=[track.slug])
     n_teams = track.teams.count()
     if n_teams:

@@ -25,6 +25,8 @@ FILES = {
     "run of five columns": b"A.1 d1 1 3.5 mine\nA.1 d2 2 3 mine\n",
     "qrels": b"A.1 0 d1 1\nA.1 0 d2 0\nA.2\t0\td1\t2\n",
     "qrels with names": b"query-id\tcorpus-id\tscore\nA.1\td1\t1\n",
+    "qrels with ranks": b"topic,docno,rank,grade\nA.1,d1,1,2\n",
+    "run with names": b"topic,docno,rank,score\nA.1,d1,1,2.5\n",
     **{
         f"{kind}, {name}": (SAMPLES / name).read_bytes()
         for kind, name in (
@@ -98,3 +100,14 @@ def test_refusal_begins_with_the_kind_of_the_file(place: str, file: str) -> None
 )
 def test_other_text_is_of_no_kind(text: str) -> None:
     assert kind_of(text.encode()) is None
+
+
+@pytest.mark.parametrize("name", ["qrels with ranks", "run with names"])
+def test_ranks_make_a_run_unless_there_are_grades_too(name: str) -> None:
+    assert str(kind_of(FILES[name])) == name.split()[0]
+
+
+def test_judgments_are_read_from_a_table_of_grades_that_has_ranks_too() -> None:
+    [row] = parse_judgments(FILES["qrels with ranks"], "file").rows
+
+    assert (row.topic, row.docno, row.grade) == ("A.1", "d1", 2)
