@@ -287,7 +287,7 @@ def open_groups(rows: list[ListedTrack]) -> list[TrackGroup]:
 class LandingPage:
     """The offer of the site, and who runs it. `others` are neither open nor published."""
 
-    open: list[TrackGroup]
+    open: list[ListedTrack]  # those that only take late runs at the end
     results: list[Summary]
     others: list[ListedTrack]
     contact: PageText
@@ -306,7 +306,7 @@ def landing_page(user: AnyUser) -> LandingPage:
     published = [row.board for row in listed if row.board is not None and not row.track.protocol.missing]
     published.sort(key=lambda board: -board.pk)
     return LandingPage(
-        open=open_groups([row for row in listed if row.is_open]),
+        open=sorted((row for row in listed if row.is_open), key=lambda row: bool(row.state.note)),
         results=summaries_of(user, published[:MAX_RESULTS]),
         others=[row for row in listed if not row.is_open and row.board not in published[:MAX_RESULTS]],
         contact=page_text(SitePage.Name.CONTACT),
