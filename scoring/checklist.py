@@ -1,6 +1,7 @@
 """The points of qrels, leaderboards and their release in the checklist of a campaign."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -22,13 +23,23 @@ from pooling.checklist import (
 from pooling.models import Pool
 from pooling.pools.selectors import missing_texts
 from scoring.leaderboards.releases import human_sample, kinds_in, missing_runs, reasons_to_wait
+from scoring.leaderboards.services import check_opening
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
+from tracks.tracks.selectors import says_before
+from web.confirmation import Check, refusals
 from web.links import address_of
 from web.pages import counted
 
 CLOSING = "closing"  # the key of a closing before a release that was skipped
+
+
+@says_before("opening")
+def released_board(track: Track) -> Iterator[Check]:
+    """Say before the opening that a leaderboard is released, with the page where it can be hidden."""
+    address = address_of("scoring:leaderboards", track.slug)
+    return refusals(partial(check_opening, track=track), address=address, link="Go to the leaderboard")
 
 
 @listed

@@ -4,6 +4,7 @@ It shows whether all is ready, what is fixed from now on, what can still change,
 decide: a reason that blocks is the refusal of the service, and the page only shows it earlier.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -38,7 +39,8 @@ class Confirmation:
 
     The `text` says in a sentence or two what happens. `fixed` and `changeable` are noun phrases; `notified` says in a
     sentence who gets to know. Of the `checks`, what blocks comes first, then the remarks; while something blocks, the
-    page shows no consequences. The number of remarks is next to the button, which accepts them.
+    page shows no consequences. The number of remarks is next to the button, which accepts them. If nothing solves what
+    blocks, the page leads to what can be done `instead`: an address and the words of its button.
     """
 
     act: str
@@ -52,36 +54,48 @@ class Confirmation:
     lead: str = ""
     keep: str = "Cancel"
     is_danger: bool = False
+    instead: tuple[str, str] = ("", "")
     preview: str = ""  # a template
     context: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def stops(self) -> list[Check]:
+        return [check for check in self.checks if check.state == "stop"]
+
+    @property
+    def is_impossible(self) -> bool:
+        """Return whether something blocks that no page solves."""
+        return not all(check.address for check in self.stops)
+
+    @property
     def lines(self) -> list[Check]:
-        """The checks in the order of the page."""
-        return sorted(self.checks, key=lambda check: ORDER.index(check.state))
+        """The checks in the order of the page; only what blocks, if no page solves it."""
+        checks = self.stops if self.is_impossible else self.checks
+        return sorted(checks, key=lambda check: ORDER.index(check.state))
 
     @property
     def remarks(self) -> int:
-        return sum(check.state == "look" for check in self.checks)
-
-    @property
-    def blocking(self) -> list[str]:
-        return [check.label for check in self.checks if check.state == "stop"]
+        return sum(check.state == "look" for check in self.lines)
 
     @property
     def left(self) -> str:
         """The counts of what is in the way of the act: "1 problem, 5 remarks"."""
-        n = len(self.blocking)
+        n = len(self.stops)
         counts = [counted(n, "problem")] if n else []
         return ", ".join(counts + [counted(self.remarks, "remark")] * bool(self.remarks))
 
     @property
     def checks_title(self) -> str:
         """The heading of the checks. What blocks is not possible *yet* if a page solves it."""
-        stops = [check for check in self.checks if check.state == "stop"]
-        if not stops:
+        if not self.stops:
             return "Ready?"
-        return "Not possible yet" if all(check.address for check in stops) else "Not possible"
+        return "Not possible" if self.is_impossible else "Not possible yet"
+
+    @property
+    def way_on(self) -> tuple[str, str]:
+        """The button of a page that blocks: what solves its only line, or what can be done instead."""
+        only = self.lines[0]
+        return (only.address, only.link) if only.address and len(self.lines) == 1 else self.instead
 
     def is_given(self, request: HttpRequest) -> bool:
         """Return whether a request confirms it, with as many remarks as there are now.
@@ -91,7 +105,7 @@ class Confirmation:
         if request.method != "POST":
             return False
         is_accepted = not self.remarks or request.POST.get("remarks") == str(self.remarks)
-        return is_accepted or bool(self.blocking)
+        return is_accepted or bool(self.stops)
 
 
 def by_mail(sentence: str, instead: str) -> str:
@@ -102,24 +116,39 @@ def by_mail(sentence: str, instead: str) -> str:
 
 
 def refusals(*services: Callable[[], object], address: str = "", link: str = "") -> Iterator[Check]:
-    """Yield what the checks of services refuse, as lines that block, with a link to the page that solves it."""
+    """Yield what the checks of services refuse, as lines that block, with a link to the page that solves it.
+
+    The first sentence says what is so, and the others are its detail.
+    """
     for service in services:
         try:
             service()
         except Refused as refusal:
-            yield Check("stop", refusal.message, "", address, link)
+            label, *details = re.split(r"(?<=\w{2}[.:!]) (?=[A-Z])", refusal.message, maxsplit=1)
+            yield Check("stop", label, "".join(details), address, link)
 
 
 def deletion(
-    row: Any, noun: str, check: Callable[[], object], *, goes_with: Sequence[str] = (), back: str = ""
+    row: Any,
+    noun: str,
+    check: Callable[[], object],
+    *,
+    goes_with: Sequence[str] = (),
+    back: str = "",
+    way_on: tuple[str, str] = ("", ""),
+    instead: tuple[str, str] = ("", ""),
 ) -> Confirmation:
-    """The question before a row is deleted, with what `goes_with` it. `check` refuses if something refers to it."""
+    """The question before a row is deleted, with what `goes_with` it. `check` refuses if something refers to it.
+
+    A page has the `way_on` to a deletion that is refused, or there is none, only something to do `instead`.
+    """
     return Confirmation(
         act=f"Delete the {noun} {row}",
         button=f"Delete {noun}",
         back=back or row.get_absolute_url(),
         text="You cannot undo this." + (f" Deleted with it: {', '.join(goes_with)}." if goes_with else ""),
-        checks=[*refusals(check)],
+        checks=[*refusals(check, address=way_on[0], link=way_on[1])],
+        instead=instead,
         notified="Nobody. The audit log keeps who deleted it, and when.",
         is_danger=True,
     )

@@ -304,7 +304,10 @@ def check_deletion(batch: Batch) -> None:
         Refused: It was opened, or something refers to it.
     """
     if batch.status != Batch.Status.DRAFT:
-        raise _wrong_state(batch, "deleted")
+        raise Refused(
+            f"The batch “{batch}” is {batch.get_status_display()}, so it cannot be deleted. Its judgments are kept.",
+            code="wrong-state",
+        )
     check_unused(batch, PARTS)
 
 

@@ -1,9 +1,12 @@
 """The pages of batches."""
 
+from functools import partial
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.errors import Refused
@@ -108,7 +111,10 @@ def delete(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Ask, then delete a draft of a batch. Organizers only."""
     batch = selectors.batch_or_404(batch_id)
     goes_with = parts_in_words(batch, services.PARTS)
-    page = deletion(batch, "batch", lambda: services.check_deletion(batch), goes_with=goes_with)
+    is_open = batch.status == Batch.Status.OPEN
+    closing = (reverse("assessment:close", args=[batch.pk]), "Close batch") if is_open else ("", "")
+    check = partial(services.check_deletion, batch)
+    page = deletion(batch, "batch", check, goes_with=goes_with, instead=closing)
     if not page.is_given(request):
         return confirmation_page(request, page, layout="assessment/base.html", track=batch.pool.track)
     services.delete(batch=batch, by=request.user)

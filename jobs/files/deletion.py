@@ -18,6 +18,9 @@ from jobs.files import storage
 from jobs.models import Job
 from web.pages import counted
 
+# What an organizer can delete, as long as nothing refers to it.
+DELETABLE = frozenset({"assessment.Batch", "participation.Team", "pooling.Pool", "tracks.Topic"})
+
 # Other rows refer to a row.
 still_used = partial(Refused, code="still-used", title="Nothing was deleted")
 
@@ -65,6 +68,7 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
     rows: list[QuerySet[Any]] = [type(row)._base_manager.filter(pk=row.pk)]
     seen: set[tuple[str, str]] = set()
     users: list[str] = []
+    are_deletable = True
     for queryset in rows:  # grows
         for model, name in _references(queryset.model):
             if (model._meta.label, name) in seen:
@@ -75,11 +79,10 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
                 rows.append(referring)
             elif n := (referring.exclude(pk=row.pk) if isinstance(row, model) else referring).count():
                 users.append(_counted(n, model))
+                are_deletable &= model._meta.label in DELETABLE
     if users:
-        raise still_used(
-            f"{row} is used by {get_text_list(users, 'and')}, so it cannot be deleted. "
-            "Delete what uses it first. What was published, decided or judged cannot be deleted."
-        )
+        first = " Delete what uses it first." if are_deletable else ""
+        raise still_used(f"{row} is used by {get_text_list(users, 'and')}, so it cannot be deleted.{first}")
     return rows
 
 

@@ -52,7 +52,13 @@ def leaving_page(track: Track, user: User, *, is_chair: bool = False) -> Confirm
         back=reverse("participation:people", args=[track.slug]),
         text=f"You see {'all and change nothing' if is_chair else 'what visitors see'}, from this moment. "
         "You cannot undo this yourself.",
-        checks=list(refusals(partial(organizers.check_dismissal, track=track, user=user))),
+        checks=list(
+            refusals(
+                partial(organizers.check_dismissal, track=track, user=user),
+                address=reverse("participation:people", args=[track.slug]),
+                link="Appoint an organizer",
+            )
+        ),
         fixed=["What you made stays"],
         changeable=["Another organizer or an administrator can appoint you again"],
         notified="Nobody. The audit log keeps it.",

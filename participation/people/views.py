@@ -1,6 +1,7 @@
 """The people of a track and of its teams: who they are, and how they get in."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 
 from django.conf import settings
@@ -372,7 +373,9 @@ def delete_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Ask, then delete a team that has done nothing. Organizers only."""
     team = get_object_or_404(team_selectors.managed_teams(request.user), pk=team_id)
     goes_with = parts_in_words(team, team_services.PARTS)
-    page = deletion(team, "team", lambda: team_services.check_deletion(team), goes_with=goes_with)
+    runs = reverse("pooling:team_runs", args=[team.track.slug, team.pk]), "See its runs"
+    check = partial(team_services.check_deletion, team)
+    page = deletion(team, "team", check, goes_with=goes_with, instead=runs)
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=team.track)
     team_services.delete(team=team, by=request.user)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
 from django.core.serializers.json import DjangoJSONEncoder
@@ -194,7 +195,9 @@ def pool_entry(request: AuthenticatedRequest, pool_id: int, entry_id: int) -> Ht
 def delete(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Ask, then delete a pool without a batch. Organizers only."""
     pool = get_object_or_404(selectors.pools(), pk=pool_id)
-    page = deletion(pool, "pool", lambda: services.check_deletion(pool), goes_with=["its units"])
+    batches = reverse("assessment:judging", args=[pool.track.slug]), "Go to the batches"
+    check = partial(services.check_deletion, pool)
+    page = deletion(pool, "pool", check, goes_with=["its units"], instead=batches)
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=pool.track)
     services.delete(pool=pool, by=request.user)

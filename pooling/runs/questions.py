@@ -3,6 +3,8 @@
 from functools import partial
 from typing import NamedTuple
 
+from django.urls import reverse
+
 from accounts.models import User
 from pooling.models import Run
 from pooling.runs import changes, services
@@ -48,6 +50,8 @@ def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
 
 def disqualification_page(run: Run) -> Confirmation:
     """The question before a run is disqualified."""
+    is_accepting = acceptance_of(run.track, run.kind).is_accepting
+    closing = reverse("tracks:close_track", args=[run.track.slug]) if is_accepting else ""
     return Confirmation(
         act=f"Disqualify {run.tag}",
         lead=f"A run of {run.team}",
@@ -55,7 +59,9 @@ def disqualification_page(run: Run) -> Confirmation:
         keep="Keep run",
         back=run.get_absolute_url(),
         text="New pools and leaderboards leave the run out. New leaderboards name it as disqualified.",
-        checks=list(refusals(partial(changes.check_disqualification, run))),
+        checks=list(
+            refusals(partial(changes.check_disqualification, run), address=closing, link="Close for runs")
+        ),
         fixed=[
             "Existing leaderboards keep it, marked as disqualified. Score the runs again to get one without it",
             "All units stay in the pools, and judged units stay judged",

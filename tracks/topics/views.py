@@ -163,7 +163,8 @@ def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpRes
     track = track_or_404(request.user, slug)
     topic = selectors.topic_or_404(request.user, track, code)
     back = reverse("tracks:topic", args=[slug, code])
-    page = deletion(topic, "topic", lambda: services.check_deletion(topic), back=back)
+    edit = reverse("tracks:edit_topic", args=[slug, code]), "Edit the topic"
+    page = deletion(topic, "topic", lambda: services.check_deletion(topic), back=back, instead=edit)
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.delete(topic=topic, by=request.user)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from tracks.markdown import plain_html
@@ -21,12 +22,16 @@ def opening_page(track: Track) -> Confirmation:
         check._replace(state="skip", detail="Skipped.", address="") if check.skip in track.skipped else check
         for check in (*_own_checks(track), *said_before("opening", track))
     ]
-    topics = (
-        ("", "")
+    place, link = (
+        ("tracks:topics", "Go to the topics")
         if track.topics.exists()
-        else (reverse("tracks:import_topics", args=[track.slug]), "Import topics")
+        else ("tracks:import_topics", "Import topics")
     )
-    checks += refusals(partial(services.check_opening, track), address=topics[0], link=topics[1])
+    own = refusals(
+        partial(services.check_opening, track), address=reverse(place, args=[track.slug]), link=link
+    )
+    labels = {check.label for check in checks}
+    checks += [check for check in own if check.label not in labels]
     is_draft = track.status == Track.Status.DRAFT
     fixed = ["Topics", f"Protocol {track.protocol.slug}", "Collection", f"Address /tracks/{track.slug}/"]
     text = (
@@ -50,7 +55,7 @@ def opening_page(track: Track) -> Confirmation:
         ]
         if is_draft
         else (),
-        notified=_notified("the opening"),
+        notified=_notified(track, "the opening"),
         preview="tracks/tracks/_opening.html",
         context={
             "n_topics": track.topics.count(),
@@ -96,18 +101,12 @@ def _closing(track: Track) -> str:
 
 
 def closing_page(track: Track) -> Confirmation:
-    """The question before a track is closed. Closing before an announced time is a remark."""
-    row = track.deadlines.filter(closes_at__gt=times.now()).order_by("closes_at").last()
-    checks = [*refusals(partial(services.check_closing, track)), *said_before("closing", track)]
-    if row and row.closes_at:
-        left = times.time_left((row.closes_at - times.now()).total_seconds())
-        label = f"Runs are due in {left}"
-        announced = times.in_words(row.closes_at, row.zone)
-        detail = f"The announced deadline is {announced}. Teams can no longer submit runs."
-        address = reverse("tracks:deadlines", args=[track.slug])
-        checks.append(Check("look", label, detail, address, "Move the deadline"))
-    else:
-        checks.append(Check("ok", "No announced deadline is ahead"))
+    """The question before a track is closed."""
+    is_open = partial(services.check_closing, track)
+    opening = reverse("tracks:open_track", args=[track.slug])
+    checks = list(refusals(is_open, address=opening, link="Open for runs"))
+    if not checks:
+        checks = [*said_before("closing", track), _deadline_ahead(track)]
     return Confirmation(
         act="Close for runs",
         button="Close for runs",
@@ -115,14 +114,27 @@ def closing_page(track: Track) -> Confirmation:
         back=track.get_absolute_url(),
         text="From this moment teams cannot submit or withdraw runs. A run that is being checked is not accepted.",
         checks=checks,
-        changeable=["Opening the track again"],
-        notified=_notified("the closing"),
+        changeable=["You can open the track again"],
+        notified=_notified(track, "the closing"),
     )
 
 
-def _notified(event: str) -> str:
-    announce = f"Announce {event} afterwards: the menu More of the home has it."
-    return by_mail(f"No e-mail is sent by this step. {announce}", f"{announce} People read it on the site.")
+def _deadline_ahead(track: Track) -> Check:
+    """Closing before an announced time is a remark."""
+    row = track.deadlines.filter(closes_at__gt=times.now()).order_by("closes_at").last()
+    if row is None or row.closes_at is None:
+        return Check("ok", "No announced deadline is ahead")
+    left = times.time_left((row.closes_at - times.now()).total_seconds())
+    announced = times.in_words(row.closes_at, row.zone)
+    detail = f"The announced deadline is {announced}. Teams can no longer submit runs."
+    address = reverse("tracks:deadlines", args=[track.slug])
+    return Check("look", f"Runs are due in {left}", detail, address, "Move the deadline")
+
+
+def _notified(track: Track, event: str) -> str:
+    by_this_step = by_mail("No e-mail is sent by this step.", "People read announcements on it.")
+    announce = reverse("participation:new_announcement", args=[track.slug])
+    return format_html('{} <a href="{}">Announce {}</a> afterwards.', by_this_step, announce, event)
 
 
 def draft_page(track: Track) -> Confirmation:
@@ -133,5 +145,6 @@ def draft_page(track: Track) -> Confirmation:
         back=track.get_absolute_url(),
         text="Only organizers see a draft. Its topics, protocol, collection and address can change again.",
         checks=list(refusals(partial(services.check_draft, track))),
+        instead=(reverse("tracks:topics", args=[track.slug]), "Go to the topics"),
         notified="Nobody. Links to the track lead to “Page not found” until you open it again.",
     )

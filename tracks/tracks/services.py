@@ -253,7 +253,7 @@ def check_deletion(track: Track) -> None:
         Refused: It was opened, or something refers to it.
     """
     if track.status != Track.Status.DRAFT:
-        raise track_refused(f"{track} was opened. Only a draft can be deleted.")
+        raise track_refused(f"{track} was opened, so it cannot be deleted. Only a draft can be deleted.")
     check_unused(track, PARTS)
 
 

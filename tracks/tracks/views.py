@@ -5,6 +5,7 @@ from functools import partial
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form, oversees
@@ -61,7 +62,17 @@ def delete_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask, then delete a draft that nothing refers to. Organizers only."""
     track = selectors.track_or_404(request.user, slug)
     goes_with = parts_in_words(track, services.PARTS)
-    page = deletion(track, "track", lambda: services.check_deletion(track), goes_with=goes_with)
+    can_be_draft = track.status != Track.Status.DRAFT and not list(
+        refusals(partial(services.check_draft, track))
+    )
+    page = deletion(
+        track,
+        "track",
+        lambda: services.check_deletion(track),
+        goes_with=goes_with,
+        way_on=(reverse("tracks:back_to_draft", args=[slug]), "Back to draft") if can_be_draft else ("", ""),
+        instead=(reverse("publishing:archives", args=[slug]), "Archive the track"),
+    )
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.delete(track=track, by=request.user)

@@ -194,7 +194,7 @@ def test_losses_are_said_first_and_on_the_button(scored: Scene) -> None:
 
     lost = "2 of 3 topics would be dropped, and 7 units of the pool are unjudged."
     assert page.index(lost) < page.index('name="digest"')
-    assert "You freeze a version of 1 topic and 2 judged units" in page
+    assert "2 judged units of 1 topic" in page
     assert re.search(r"Freeze and score</button>\s*<button[^>]*>Freeze qrels</button>", page)
     assert re.search(r"</span> \d remarks left</span>", page)
     assert not Qrels.objects.exists()

@@ -145,7 +145,11 @@ def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
 
     assert (asked.status_code, before) == (422, "open")
     assert "Runs are due in 3 days" in page
-    assert "This site has no mail server, so it sends no e-mail. Announce the closing afterwards" in page
+    assert "This site has no mail server, so it sends no e-mail." in page
+    assert (
+        f'<a href="{reverse("participation:new_announcement", args=[track.slug])}">Announce the closing</a>'
+        in page
+    )
     assert set(Track.objects.values_list("status", flat=True)) == {"closed"}
 
 
@@ -434,3 +438,23 @@ def test_of_two_that_make_a_track_of_one_name_at_once_one_is_refused(client: Cli
 
     assert response.status_code == 409
     assert "with the same name at the same moment" in response.content.decode()
+
+
+def test_what_is_not_possible_leads_on(client: Client) -> None:
+    track, draft = make_track("arq"), make_track("other", status=Track.Status.DRAFT)
+    client.force_login(make_organizer())
+    deletion, closing = (
+        reverse("tracks:delete_track", args=["arq"]),
+        reverse("tracks:close_track", args=["other"]),
+    )
+
+    can_be_draft = client.get(deletion).content.decode()
+    submitted(track)
+    opened, too_early = (client.get(address).content.decode() for address in (deletion, closing))
+
+    assert "Not possible yet" in can_be_draft
+    assert f'href="{reverse("tracks:back_to_draft", args=["arq"])}">Back to draft</a>' in can_be_draft
+    assert "Not possible yet" not in opened
+    assert f'href="{reverse("publishing:archives", args=["arq"])}">Archive the track</a>' in opened
+    assert f'href="{reverse("tracks:open_track", args=[draft.slug])}">Open for runs</a>' in too_early
+    assert "No runs" not in too_early

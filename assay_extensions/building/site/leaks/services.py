@@ -1,9 +1,11 @@
 """Request checks for leaks, and accept what one found."""
 
+from collections.abc import Iterator
 from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -16,6 +18,8 @@ from jobs import services as jobs
 from jobs.models import Job
 from tracks.models import LeakCheck, Track
 from tracks.tracks import services as track_services
+from tracks.tracks.selectors import says_before
+from web.confirmation import Check, refusals
 from web.pages import counted
 
 leaks_refused = partial(Refused, code="leaks-refused", title="Leaks of topics")
@@ -88,3 +92,10 @@ def check_opening(*, track: Track) -> None:
             f"The collection of {track} gives topics away: {counted(check.n_forbidden, 'leak')} in the latest check. "
             "Remove the posts or the topics and check again, or accept the leaks with a reason on the page Leaks."
         )
+
+
+@says_before("opening")
+def leaks_that_block(track: Track) -> Iterator[Check]:
+    """Say before the opening what is refused, with the page that solves it."""
+    address = reverse("building:leaks", args=[track.slug])
+    return refusals(partial(check_opening, track=track), address=address, link="Go to the leaks")
