@@ -1,7 +1,9 @@
 """The pages of errors that no view answers; for the API, problem+json instead."""
 
 import sys
+from difflib import get_close_matches
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -10,7 +12,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
+from corpus.collections.selectors import collections_for
 from home.languages import use_language
+from tracks.tracks.selectors import tracks_for
 from web.api.problems import is_api, problem_response, too_large
 from web.caches import CacheAway
 
@@ -54,7 +58,27 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
         detail = "There is no such address. Addresses of the API end with a slash; /api/docs/ lists them."
         return problem_response(404, detail=detail, code="not-found")
     use_language(request)
-    return defaults.page_not_found(request, exception)
+    return render(request, "404.html", {"nearest": _nearest(request)}, status=404)
+
+
+def _nearest(request: HttpRequest) -> dict[str, str]:
+    """The name and address of the track or collection with the short name that is most like that of an address.
+
+    It is one that the reader may see, so the page does not tell which others there are.
+    """
+    place, _, rest = request.path_info.lstrip("/").partition("/")
+    slug, user = rest.partition("/")[0], getattr(request, "user", None) or AnonymousUser()
+    if not slug or place not in {"tracks", "collections"}:
+        return {}
+    rows = tracks_for(user) if place == "tracks" else collections_for(user)
+    by_slug = {row.slug: row for row in rows}
+    return next(
+        (
+            {"name": by_slug[near].name, "address": by_slug[near].get_absolute_url()}
+            for near in get_close_matches(slug, by_slug, n=1)
+        ),
+        {},
+    )
 
 
 def only_sent(request: HttpRequest) -> HttpResponse:
