@@ -69,17 +69,21 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
     if request.method == "POST":
         account_services.set_language(user=request.user, language=request.POST.get("language", ""))
         use_language(request)
-        account_services.set_judging(
-            user=request.user,
-            uses_shortcuts="uses_shortcuts" in request.POST,
-            accepts_next="accepts_next" in request.POST,
-            grade_submits="grade_submits" in request.POST,
-            shows_time_left="shows_time_left" in request.POST,
-        )
+        asks = request.POST.getlist("asks")  # what the form had for the roles of the user
+        if "judging" in asks:
+            account_services.set_judging(
+                user=request.user,
+                uses_shortcuts="uses_shortcuts" in request.POST,
+                accepts_next="accepts_next" in request.POST,
+                grade_submits="grade_submits" in request.POST,
+                shows_time_left="shows_time_left" in request.POST,
+            )
         account_services.set_mails(
             user=request.user,
             is_mailed_about_runs="is_mailed_about_runs" in request.POST,
-            is_mailed_about_requests="is_mailed_about_requests" in request.POST,
+            is_mailed_about_requests="is_mailed_about_requests" in request.POST
+            if "requests" in asks
+            else request.user.is_mailed_about_requests,
             is_mailed_about_announcements="is_mailed_about_announcements" in request.POST,
         )
         messages.success(request, gettext("Settings saved."))

@@ -28,13 +28,29 @@ def test_user_switches_a_setting_off_and_on(client: Client, setting: str) -> Non
     user = make_user()
     client.force_login(user)
 
-    client.post(reverse("account"), {})
+    client.post(reverse("account"), {"asks": "judging"})
     user.refresh_from_db()
     is_on_at_first = getattr(user, setting)
-    client.post(reverse("account"), {setting: "on"})
+    client.post(reverse("account"), {"asks": "judging", setting: "on"})
     user.refresh_from_db()
 
     assert (is_on_at_first, getattr(user, setting)) == (False, True)
+
+
+def test_account_asks_only_assessors_how_they_judge(client: Client) -> None:
+    user = make_user()
+    client.force_login(user)
+    settings = (user.uses_shortcuts, user.accepts_next, user.is_mailed_about_requests)
+
+    page = client.get(reverse("account")).content.decode()
+    client.post(reverse("account"), {})
+    user.refresh_from_db()
+    Assessor.objects.create(track=make_track(), user=user)
+    of_assessor = client.get(reverse("account")).content.decode()
+
+    assert "Judge with single keys" not in page
+    assert "Judge with single keys" in of_assessor
+    assert (user.uses_shortcuts, user.accepts_next, user.is_mailed_about_requests) == settings
 
 
 def test_account_lists_all_roles_in_a_known_number_of_queries(
