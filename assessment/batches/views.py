@@ -90,7 +90,8 @@ def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     if not page.is_given(request):
         return confirmation_page(request, page, layout="assessment/base.html", track=batch.pool.track)
     batch = services.close(batch=batch)
-    messages.success(request, f"The batch “{batch}” is closed. All its judgments are kept.")
+    undo = reverse("assessment:open", args=[batch.pk])
+    messages.success(request, f"The batch “{batch}” is closed. All its judgments are kept.", extra_tags=undo)
     return redirect(batch)
 
 

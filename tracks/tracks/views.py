@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form, oversees
@@ -88,7 +89,9 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.close(track=track)
-    messages.success(request, f"{track} is closed. Runs can no longer be submitted or withdrawn.")
+    done = f"{track} is closed. Runs can no longer be submitted or withdrawn."
+    again = reverse("tracks:open_track", args=[slug])
+    messages.success(request, format_html('{} <a href="{}">Open again</a>', done, again))
     return redirect(track)
 
 

@@ -196,11 +196,14 @@ def test_page_has_the_full_names_of_assessors(scene: Scene, organizer: Client) -
 
 
 def test_batch_is_opened_and_closed_on_its_page(scene: Scene, organizer: Client) -> None:
-    organizer.post(reverse("assessment:close", args=[scene.batch.pk]), {"remarks": "1"})
+    address = reverse("assessment:close", args=[scene.batch.pk])
+    page = organizer.post(address, {"remarks": "1"}, follow=True).content.decode()
     scene.batch.refresh_from_db()
     assert scene.batch.status == "closed"
 
-    organizer.post(reverse("assessment:open", args=[scene.batch.pk]))
+    undo = re.search(r'is closed[^§]*?<form method="post" action="([^"]+)">[^§]*?Undo</button>', page)
+    assert undo is not None
+    organizer.post(undo[1])
     scene.batch.refresh_from_db()
     assert scene.batch.status == "open"
 

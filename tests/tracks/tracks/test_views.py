@@ -458,3 +458,14 @@ def test_what_is_not_possible_leads_on(client: Client) -> None:
     assert f'href="{reverse("publishing:archives", args=["arq"])}">Archive the track</a>' in opened
     assert f'href="{reverse("tracks:open_track", args=[draft.slug])}">Open for runs</a>' in too_early
     assert "No runs" not in too_early
+
+
+def test_page_not_found_names_the_nearest_track_that_the_reader_may_see(client: Client) -> None:
+    make_track("math-2026", name="Math 2026")
+    make_track("math-2027", name="Math 2027", status=Track.Status.DRAFT)
+
+    near, far = (client.get(f"/tracks/{slug}/topics/") for slug in ("math-2027", "chemistry"))
+
+    assert (near.status_code, far.status_code) == (404, 404)
+    assert 'Did you look for <a href="/tracks/math-2026/">Math 2026</a>?' in near.content.decode()
+    assert "Did you look for" not in far.content.decode()
