@@ -61,12 +61,13 @@ html_theme = "furo"
 html_title = "Assay help"
 html_favicon = html_logo = str(ROOT / "static" / "config" / "icon.svg")
 html_static_path = [str(DOCS / "_static"), *map(str, FONTS.glob("inter-latin-wght-normal.woff2"))]
-html_css_files = ["assay.css"]
+# with the priority that Sphinx adds: without it, every build takes them to have changed, and writes all pages again
+html_css_files = [("assay.css", {"priority": 800})]
 # without Furo's brand: the header of the site has the name
 html_sidebars = {
     "**": [f"sidebar/{part}.html" for part in ("search", "scroll-start", "navigation", "scroll-end")]
 }
-html_js_files = [("search.js", {"defer": "defer"})]
+html_js_files = [("search.js", {"defer": "defer", "priority": 800})]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -37,13 +37,8 @@ REFERENCE = ROOT / "docs" / "reference"
 SOURCES = [  # a page with a generated part is written again if one of them changes
     Path(__file__),
     *REFERENCE.glob("*.toml"),
-    *(ROOT / "assay" / "protocols").glob("*.py"),
     *(ROOT / "assay" / "protocols").rglob("*.toml"),
-    *(ROOT / "assay" / "measures").glob("*.py"),
-    *(ROOT / "assay" / "cli").rglob("*.py"),
-    ROOT / "assay" / "formats" / "names.py",
-    ROOT / "assay" / "structure.py",
-    ROOT / "assay" / "extensions.py",
+    *(path for room in ("assay", "assay_extensions") for path in (ROOT / room).rglob("*.py")),
 ]
 TABLES = {
     "": schema.Protocol,
