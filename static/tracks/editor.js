@@ -1,5 +1,5 @@
-// The editor of protocols: fields with an error say so, fields never go while somebody changes them, and a refused
-// change shows both texts in place of the form.
+// The editor of protocols: fields with an error say so, fields never go while somebody changes them, a refused change
+// shows both texts in place of the form, and the result shows the section in work and the sentence that changed.
 (() => {
   "use strict";
   const editor = () => document.getElementById("editor");
@@ -78,13 +78,45 @@
     const moved = path.replace(/\d+(?=\]$)/, (n) => Number(n) + (step ?? 0));
     const place = placeOf(act === "remove" ? path.replace(/\[\d+\]$/, "") : moved);
     const parts = place?.querySelectorAll(":scope > .item, :scope > .pair-row") ?? [];
-    const part = ["add", "row"].includes(act) ? ([...parts].at(-1) ?? place) : place;
-    const fields = part?.querySelectorAll(step ? "button" : "input, select, textarea") ?? [];
-    const field = [...fields].find((each) => each.offsetParent);
+    const part = ["add", "row"].includes(act)
+      ? ([...parts].at(-1) ?? place)
+      : (place?.closest(".pair-row") ?? place);
+    const fields = [...(part?.querySelectorAll(step ? "button" : "input, select, textarea") ?? [])];
+    const field =
+      fields.find((each) => each.value.startsWith(`${act} `)) ?? fields.find((each) => each.offsetParent);
     goTo(act === "remove" ? place : (field ?? place));
   };
+
+  // The result scrolls in its own frame, and stays where it is unless what changed would be out of sight.
+  const result = () => document.getElementById("result");
+  const sentences = () => [...result().querySelectorAll(".words :is(mark, span)")];
+  const textOf = (sentence) => sentence.textContent.replace(/;\s*$/, "");
+  let shown = null; // the result before an answer: its sentences, and how far it was scrolled
+  const bring = (part) => {
+    const frame = result().getBoundingClientRect();
+    const { top, bottom } = part?.getBoundingClientRect() ?? frame;
+    if (top < frame.top || bottom > frame.bottom) result().scrollTop += top - frame.top - frame.height / 4;
+  };
+  const showSection = () => {
+    const part = result()?.querySelector(".here");
+    if (part)
+      result().scrollTop += part.getBoundingClientRect().top - result().getBoundingClientRect().top - 16;
+  };
+  document.addEventListener("htmx:oobBeforeSwap", ({ detail: { target } }) => {
+    if (target.id === "result" && !isKept(target))
+      shown = { scrolled: target.scrollTop, texts: new Set(sentences().map(textOf)) };
+  });
+  document.addEventListener("htmx:oobAfterSwap", ({ detail: { target } }) => {
+    if (target.id !== "result" || !shown) return;
+    result().scrollTop = shown.scrolled;
+    const fresh = shown.texts.size ? sentences().filter((each) => !shown.texts.has(textOf(each))) : [];
+    for (const each of fresh) each.classList.add("fresh");
+    bring(fresh[0]);
+    shown = null;
+  });
   document.addEventListener("htmx:afterSettle", (event) => {
     mark();
+    if (event.target.id === "editor") showSection();
     if (event.target.id !== "fields" || !pressed) return;
     goOn(...pressed.split(" "));
     pressed = "";
@@ -99,6 +131,7 @@
     });
   });
   mark();
+  showSection();
   const goToPlace = (hash) => goTo(document.getElementById(hash.slice(1)));
   document.addEventListener("click", (event) => {
     const link = event.target.closest("#fields a[href^='#']"); // a place in a closed list opens, but is not scrolled to

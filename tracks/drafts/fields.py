@@ -27,6 +27,15 @@ SENTENCES = ("title", "help")
 LONG_OPTION = 26  # characters that a select shows in half a line
 
 
+Acts = Sequence[tuple[str, str, str]]
+
+
+def acts_at(place: int, n: int) -> Acts:
+    """The acts of the buttons of a part of a list of n, each with its name and icon."""
+    up, down = ("up", "Move up", "chevron-up"), ("down", "Move down", "chevron-down")
+    return [*[up] * (place > 1), *[down] * (place < n), ("remove", "Remove", "x-lg")]
+
+
 def id_of(path: str) -> str:
     return f"f-{re.sub(r'[^a-zA-Z0-9_]+', '-', path).strip('-')}"
 
@@ -44,6 +53,7 @@ class Row(NamedTuple):
     value: str
     words: str = ""
     error: str = ""
+    acts: Acts = ()
 
 
 @dataclass(frozen=True)
@@ -67,19 +77,11 @@ class Item(Table):
 
     path: str
     name: str
-    is_first: bool
-    is_last: bool
+    acts: Acts
 
     @property
     def id(self) -> str:
         return id_of(self.path)
-
-    @property
-    def acts(self) -> Sequence[tuple[str, str, str]]:
-        """The acts of its buttons, each with its name and icon."""
-        up, down = ("up", "Move up", "chevron-up"), ("down", "Move down", "chevron-down")
-        moves = [up] * (not self.is_first) + [down] * (not self.is_last)
-        return [*moves, ("remove", "Remove", "x-lg")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,11 +146,15 @@ class Field(Table):
 
 @dataclass(frozen=True)
 class Form:
-    """The fields, made from the data of the text and of the one that it began with, and from errors by key."""
+    """The fields, made from the data of the text and of the one that it began with, and from errors by key.
+
+    `row` is the key of a list that gets an empty row.
+    """
 
     data: Mapping[str, Any]
     base: Mapping[str, Any] | None = None
     errors: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    row: str = ""
 
     def section(self, section: Section) -> list[Field]:
         """The fields of a section; those of a table that is always there without a frame around them."""
@@ -190,7 +196,10 @@ class Form:
                 made, fields=[self.field(f"{path}.{name}") for name in keys(inner)] if is_there else ()
             )
         named = named_by(path, self.data) if spec.key.names else spec.key.values
-        return self._with_old_value(_with_value(made, spec, value, named), value, named)
+        made = _with_value(made, spec, value, named)
+        if made.control in ("map", "measures") and not made.options and (path == self.row or not made.rows):
+            made = replace(made, rows=[*made.rows, Row("", "")])
+        return self._with_old_value(_with_acts(made), value, named)
 
     def _item(self, path: str, kind: type, place: int, n: int) -> Item:
         table = value_at(self.data, path)
@@ -204,7 +213,7 @@ class Form:
                 for field in fields
             ]
         fields.sort(key=lambda field: field.key == "definition")  # below the others, which share a line
-        return Item(path=path, name=name, fields=fields, is_first=place == 1, is_last=place == n)
+        return Item(path=path, name=name, fields=fields, acts=acts_at(place, n))
 
     def _fits(self, path: str, key: Key) -> bool:
         """Return whether a key can have an effect with the values of others."""
@@ -274,8 +283,7 @@ def _with_value(made: Field, spec: Spec, value: object, named: Mapping[str, str]
         rows = {key: Row(key, value_in_words(entry), named.get(key, "")) for key, entry in entries.items()}
         choices = [Option(key, words, False) for key, words in named.items()]
         has_lists = get_origin(get_args(spec.hint)[1]) is tuple
-        shown = [*{**known, **rows}.values(), *[Row("", "")] * (not named)]
-        return replace(made, options=choices, rows=shown, has_lists=has_lists)
+        return replace(made, options=choices, rows=[*{**known, **rows}.values()], has_lists=has_lists)
     if made.control == "measures":
         return _with_measures(made, value)
     if made.control == "lines":
@@ -285,11 +293,21 @@ def _with_value(made: Field, spec: Spec, value: object, named: Mapping[str, str]
 
 
 def _with_measures(made: Field, value: object) -> Field:
-    """A list of measures and an empty one; its own errors are those that no row has."""
-    rows = measure_rows([*map(str, value if isinstance(value, list) else []), ""])
+    """A list of measures; its own errors are those that no row has."""
+    rows = measure_rows([*map(str, value if isinstance(value, list) else [])])
     in_rows = {row.error for row in rows}
     errors = [error for error in made.errors if error.partition(": ")[2] not in in_rows]
     return replace(made, rows=rows, errors=errors)
+
+
+def _with_acts(made: Field) -> Field:
+    """A field whose rows can be removed, and moved if their order says something."""
+    n = len(made.rows)
+    rows = [
+        row._replace(acts=acts_at(place, n) if made.control == "measures" else acts_at(1, 1))
+        for place, row in enumerate(made.rows, 1)
+    ]
+    return replace(made, rows=rows)
 
 
 def measure_rows(names: Sequence[str]) -> list[Row]:

@@ -10,6 +10,7 @@ from tracks.drafts.changes import Change
 from tracks.drafts.fields import control_of
 from tracks.drafts.schema import Spec, is_key, parent_of, spec_of, value_at
 
+MOVES = {"up": -1, "down": 1}
 WHOLE, DECIMAL = re.compile(r"[+-]?\d{1,15}"), re.compile(r"[+-]?\d{1,15}\.\d{1,15}")
 
 
@@ -29,16 +30,33 @@ def changes_in(given: QueryDict, data: Mapping[str, object]) -> Iterator[Change]
             yield Change(path, "set", value)
 
 
+def after_button(given: QueryDict, operation: str, path: str) -> QueryDict:
+    """Return a form after the button of a row: with its list without the row, or with the row moved."""
+    name, _, number = path.removesuffix("]").rpartition("[")
+    if not number.isdecimal() or not is_key(name) or control_of(spec_of(name)) not in ("map", "measures"):
+        return given
+    given = given.copy()
+    for part in (name, f"{name}:key", f"{name}:value"):
+        rows, place = given.getlist(part), int(number) - 1
+        if place not in range(len(rows)):
+            continue
+        row = rows.pop(place)
+        if operation in MOVES:
+            rows.insert(max(place + MOVES[operation], 0), row)
+        given.setlist(part, rows)
+    return given
+
+
 def operations_in(operation: str, path: str) -> list[Change]:
     """The change that a button asks for."""
-    if not is_key(path):
+    if not is_key(path) or control_of(spec_of(path)) not in ("table", "tables"):
         return []
     if operation == "add":
         is_list = get_origin(spec_of(path).hint) is tuple
         return [Change(path, "add") if is_list else Change(path, "set", {})]
     if operation == "remove":
         return [Change(path, "remove" if path.endswith("]") else "unset")]
-    return [Change(path, "move", {"up": -1, "down": 1}[operation])] if operation in ("up", "down") else []
+    return [Change(path, "move", MOVES[operation])] if operation in MOVES else []
 
 
 def _spec(path: str, data: Mapping[str, object]) -> Spec | None:

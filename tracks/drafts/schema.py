@@ -30,27 +30,38 @@ class Spec(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of the form: the keys at its top, and those below them that another section has."""
+    """A part of the form: the keys at its top, and those below them that another section has.
+
+    `headings` are those under which the description of a protocol has the rules of the section.
+    """
 
     name: str
     title: str
     keys: tuple[str, ...]
+    headings: tuple[str, ...]
     without: tuple[str, ...] = ()
 
 
 _NAMED = (
-    Section("name", "Name and source", ("title", "slug", "source", "unit")),
-    Section("topics", "Topics", ("topics",)),
-    Section("runs", "Runs", ("runs",)),
-    Section("pool", "Pool", ("pool", "instances")),
-    Section("judging", "Judging", ("judging",), ("judging.question",)),
-    Section("questions", "Questions", ("judging.question",)),
-    Section("qrels", "Qrels", ("qrels",)),
-    Section("measures", "Measures", ("scoring",)),
-    Section("agreement", "Agreement", ("agreement",)),
+    Section("name", "Name and source", ("title", "slug", "source", "unit"), ("Judged units",)),
+    Section("topics", "Topics", ("topics",), ("Participants see",)),
+    Section("runs", "Runs", ("runs",), ("Runs",)),
+    Section("pool", "Pool", ("pool", "instances"), ("Pool", "Formula instances")),
+    Section(
+        "judging",
+        "Judging",
+        ("judging",),
+        ("Judging", "Choices", "Grades", "Non-answers", "Form"),
+        ("judging.question",),
+    ),
+    Section("questions", "Questions", ("judging.question",), ("Questions",)),
+    Section("qrels", "Qrels", ("qrels",), ("Qrels",)),
+    Section("measures", "Measures", ("scoring",), ("Measures",)),
+    Section("agreement", "Agreement", ("agreement",), ()),
 )
 _REST = tuple(key for key in keys(Protocol) if not any(key in section.keys for section in _NAMED))
-SECTIONS = {section.name: section for section in (*_NAMED, Section("more", "Other rules", _REST))}
+_OTHERS = ("Nuggets and citations", "Text baselines", "Interaction", "Extensions", "Published figures")
+SECTIONS = {section.name: section for section in (*_NAMED, Section("more", "Other rules", _REST, _OTHERS))}
 
 
 def section_of(path: str) -> Section:

@@ -36,7 +36,7 @@ from tracks.models import ProtocolDraft
 from tracks.protocols.selectors import Card, protocol_groups, protocols
 
 VIEWS = {"words": "In words", "toml": "TOML", "changes": "Changes"}
-SENTENCE = re.compile(r"(?<=[.;]) ")
+SENTENCE = re.compile(r"(?<=[.;]) |(?<=;\n)")
 ASSIGNMENT = re.compile(r"(\s*)([\w\"'.-]+)(\s*=\s*)(.*)")
 
 
@@ -81,6 +81,14 @@ class Mistake(NamedTuple):
     @property
     def target(self) -> str:
         return id_of(self.field) if self.field else "loose"
+
+
+class Fact(NamedTuple):
+    """The sentences under a heading, each with whether it is new; and whether they are those of the section."""
+
+    heading: str
+    sentences: Sequence[tuple[str, bool]]
+    is_here: bool
 
 
 class Code(NamedTuple):
@@ -135,6 +143,7 @@ class EditPage:
     title: str
     sections: Sequence[Tab]
     section: Section
+    previous: Section | None
     following: Section | None
     place: int
     fields: Sequence[Field]
@@ -145,7 +154,7 @@ class EditPage:
     view: str
     is_text: bool
     views: Mapping[str, str]
-    facts: Sequence[tuple[str, Sequence[tuple[str, bool]]]]
+    facts: Sequence[Fact]
     code: Sequence[Code]
     differences: Sequence[Difference]
     diff: str
@@ -185,7 +194,8 @@ class EditPage:
         return [note for note in self.notes if note.path.rpartition(".")[2] in ("key", "slug")]
 
 
-def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
+def edit_page(draft: ProtocolDraft, section: str, view: str, row: str = "") -> EditPage:
+    """The editor. `row` is the key of a list that gets an empty row."""
     checked = check(draft.text)
     text = draft.good if checked.syntax else draft.text
     problems = [*_to_solve(checked.errors), *_slug_problems(draft, checked)]
@@ -194,17 +204,19 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     known = {path for section in SECTIONS.values() for path in _paths(Form(data).section(section))}
     errors = [_error(problem, known, data) for problem in problems]
     errors.sort(key=lambda error: error.problem.is_missing)
-    form = Form(data, base if draft.base else None, _by_field(errors))
+    form = Form(data, base if draft.base else None, _by_field(errors), row)
     chosen = SECTIONS.get(section, SECTIONS["name"])
     fields = form.section(chosen)
     here = [error for error in errors if error.section == chosen and not error.field]
-    place = list(SECTIONS).index(chosen.name) + 1
+    order = [None, *SECTIONS.values(), None]
+    place = order.index(chosen)
     return EditPage(
         draft=draft,
         title=str(form.data.get("title") or "New protocol"),
         sections=[_tab(section, form, errors) for section in SECTIONS.values()],
         section=chosen,
-        following=next(iter(list(SECTIONS.values())[place:]), None),
+        previous=order[place - 1],
+        following=order[place + 1],
         place=place,
         fields=fields,
         loose=[] if checked.syntax else here,
@@ -214,7 +226,7 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
         view=view if view in VIEWS else "words",
         is_text=view == "text" or bool(checked.syntax),
         views=VIEWS,
-        facts=_facts(checked, draft),
+        facts=list(_facts(checked, draft, chosen)),
         code=list(_code(draft, problems, chosen)),
         differences=list(differences(base, form.data)),
         diff="".join(_diff(draft)),
@@ -338,22 +350,21 @@ def _summary(section: Section, form: Form) -> str:
     return plural(n, noun) if n else "none"
 
 
-def _facts(checked: Checked, draft: ProtocolDraft) -> list[tuple[str, list[tuple[str, bool]]]]:
-    """The protocol in words: under each heading its sentences, and whether each is new."""
+def _facts(checked: Checked, draft: ProtocolDraft, section: Section) -> Iterator[Fact]:
+    """The protocol in words."""
     if checked.protocol is None:
-        return []
+        return
     is_known = draft.base is not None and not draft.base.missing
     before = dict(facts(read_checked(draft.base_text, name=""))) if is_known else None
-    shown = []
     for heading, words in facts(checked.protocol):
-        old = None if before is None else SENTENCE.split(before.get(heading, ""))
-        shown.append(
-            (
-                heading,
-                [(sentence, old is not None and sentence not in old) for sentence in SENTENCE.split(words)],
-            )
-        )
-    return shown
+        old = None if before is None else [_bare(part) for part in SENTENCE.split(before.get(heading, ""))]
+        sentences = [(part, old is not None and _bare(part) not in old) for part in SENTENCE.split(words)]
+        yield Fact(heading, sentences, heading in section.headings)
+
+
+def _bare(sentence: str) -> str:
+    """A sentence, or an entry of a list, without what follows it there."""
+    return sentence.rstrip(";\n")
 
 
 def _code(draft: ProtocolDraft, problems: Sequence[Problem], section: Section) -> Iterator[Code]:

@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import replace
+from urllib.parse import quote
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from tracks.drafts import selectors, services
 from tracks.drafts.changes import Change
 from tracks.drafts.fields import Form, measure_rows
 from tracks.drafts.forms import StartForm
-from tracks.drafts.given import changes_in, operations_in
+from tracks.drafts.given import after_button, changes_in, operations_in
 from tracks.drafts.schema import is_key
 from tracks.models import ProtocolDraft
 from web.confirmation import Confirmation, confirmation_page
@@ -133,7 +134,8 @@ def _changes(request: HttpRequest, edited: ProtocolDraft, operation: str, path: 
         return []
     if operation == "undo" and is_key(path):
         return [Form(data, base).undo(path)]
-    return [*changes_in(request.POST, data), *operations_in(operation, path)]
+    given = after_button(request.POST, operation, path)
+    return [*changes_in(given, data), *operations_in(operation, path)]
 
 
 def _revision(request: HttpRequest) -> int:
@@ -142,7 +144,13 @@ def _revision(request: HttpRequest) -> int:
 
 def _page(request: HttpRequest, edited: ProtocolDraft) -> selectors.EditPage:
     given = request.POST if request.method == "POST" else request.GET
-    return selectors.edit_page(edited, given.get("section", ""), given.get("view", ""))
+    return selectors.edit_page(edited, given.get("section", ""), given.get("view", ""), _new_row(request))
+
+
+def _new_row(request: HttpRequest) -> str:
+    """The key of a list that gets an empty row."""
+    operation, _, path = request.POST.get("op", "").partition(" ")
+    return path if operation == "row" else request.GET.get("row", "")
 
 
 def _derived(page: selectors.EditPage) -> dict[str, object]:
@@ -154,7 +162,8 @@ def _answer(request: HttpRequest, edited: ProtocolDraft, *, has_form: bool) -> H
     page = _page(request, edited)
     if not _by_script(request):
         view = "text" if page.is_text and "text" in request.POST else page.view
-        return redirect(f"{edited.get_absolute_url()}?section={page.section.name}&view={view}")
+        row = f"&row={quote(path)}" if (path := _new_row(request)) else ""
+        return redirect(f"{edited.get_absolute_url()}?section={page.section.name}&view={view}{row}")
     context = (
         context_of(page)
         | _derived(page)

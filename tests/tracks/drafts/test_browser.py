@@ -76,7 +76,8 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
         person.choose(page.get_by_label("Kind of answer").nth(n), "yes-no")
         expect(state).to_contain_text("no errors")
     person.section("Measures")
-    person.type(page.get_by_label("Measures", exact=True), "nDCG@10\nAP")
+    person.type(page.get_by_label("Measure 1", exact=True), "nDCG@10")
+    person.type(page.get_by_label("Measure 2", exact=True), "AP")
     expect(state).to_contain_text("no errors")
     person.click(page.get_by_role("link", name="Preview judging page"))
     expect(page.get_by_text("Choose a grade to see 2 questions")).to_be_visible()
@@ -97,7 +98,7 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
         ("is-it-fluent", "yes-no"),
         ("is-it-complete", "yes-no"),
     ]
-    assert made.scoring.measures == ("nDCG@10", "AP")
+    assert made.scoring.measures[:2] == ("nDCG@10", "AP")
 
 
 def test_editor_is_accessible_in_each_state_and_loses_no_press(
@@ -117,6 +118,19 @@ def test_editor_is_accessible_in_each_state_and_loses_no_press(
     undo.click()  # while the change of its field waits
     expect(depth).to_have_value("100")
     expect(depth).to_be_focused()
+    changed = page.locator("#result .fresh").first
+    page.goto(f"{address}?section=measures")
+    expect(page.locator("#result .here")).to_contain_text("average precision")
+    expect(page.locator("#result .here")).to_be_in_viewport()
+    page.get_by_role("button", name="Another measure").click()
+    added = page.get_by_label("Measure 10")
+    expect(added).to_be_focused()
+    added.fill("nDCG@10")
+    added.blur()
+    expect(changed).to_contain_text("nDCG@10")
+    expect(changed).to_be_in_viewport()
+    page.get_by_role("button", name="Move up Rprec").click()
+    expect(page.get_by_label("Measure 1", exact=True)).to_have_value("Rprec")
     page.goto(f"{address}?section=questions&view=changes")
     page.get_by_role("button", name="Add question").click()
     expect(state).to_contain_text("to fill in")

@@ -14,7 +14,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay import samples
-from assay.protocols.loader import shipped_slugs
+from assay.protocols.description import facts
+from assay.protocols.loader import load_protocol, shipped_slugs
 from tests.helpers.factories import make_organizer, make_protocol, make_user
 from tracks.drafts.forms import MAX_BYTES
 from tracks.drafts.schema import SECTIONS
@@ -231,6 +232,32 @@ def test_update_without_a_script_saves_all_fields_of_the_section(client: Client,
 
     assert answer.headers["Location"] == f"{address}?section=measures&view=words"
     assert 'measures = ["nDCG@10", "AP"]' in text_of()
+
+
+def test_rows_of_a_list_are_moved_removed_and_added_without_a_script(client: Client, organizer: User) -> None:
+    address = begin(client)
+    measures = {"scoring.measures": ["AP", "", "bpref", "RR"]}
+
+    def press(op: str) -> str:
+        answer = send(client, f"{address}change/", script=False, section="measures", op=op, **measures)
+        return client.get(answer.headers["Location"]).content.decode()
+
+    press("up scoring.measures[4]")
+    moved = tomllib.loads(text_of())["scoring"]["measures"]
+    press("remove scoring.measures[1]")
+    removed = tomllib.loads(text_of())["scoring"]["measures"]
+    added = re.findall(r'name="scoring.measures" value="(.*?)"', press("row scoring.measures"))
+
+    assert moved == ["AP", "RR", "bpref"]
+    assert removed == ["bpref", "RR"]
+    assert added == ["AP", "bpref", "RR", ""]
+
+
+@pytest.mark.parametrize("slug", shipped_slugs())
+def test_each_heading_in_words_is_of_a_section(slug: str) -> None:
+    headings = {heading for section in SECTIONS.values() for heading in section.headings}
+
+    assert {heading for heading, _ in facts(load_protocol(slug))} <= headings
 
 
 def test_file_begins_a_draft_if_it_is_text_of_at_most_a_mebibyte(client: Client, organizer: User) -> None:
