@@ -26,9 +26,9 @@ from corpus.models import Collection
 from participation.models import Team
 from participation.teams.selectors import RunCounts, own_teams_with_rights, run_counts, teams_with
 from pooling.models import Run
-from scoring.leaderboards.summaries import Summary, summaries_of
+from scoring.leaderboards.summaries import BestRun, Summary, best_runs_of, summaries_of
 from scoring.models import Leaderboard
-from scoring.selectors import public_leaderboards
+from scoring.selectors import public_leaderboards, seen_by
 from tracks.assessors.selectors import is_assessor, judged_tracks, judges_anywhere
 from tracks.checklist.points import PHASES, Phase
 from tracks.checklist.selectors import Kind, Next, next_steps
@@ -85,6 +85,8 @@ class ListedTrack:
     step: Next | None = None  # for organizers
     task: DeskBatch | None = None  # for assessors: the open batch to continue
     is_first: bool = False  # of the user's tracks, the one to go on with
+    result: Leaderboard | None = None  # for participants: the latest one that their teams read
+    best_runs: dict[str, BestRun] = field(default_factory=dict)  # of all teams in `result`, by name
 
     @property
     def may_ask(self) -> bool:
@@ -189,6 +191,11 @@ class ListedTrack:
         return all(word in text for word in words.casefold().split())
 
     @property
+    def places(self) -> list[tuple[Team, BestRun | None]]:
+        """The user's teams with their best runs in the result."""
+        return [(team, self.best_runs.get(team.name)) for team in self.teams]
+
+    @property
     def has_role(self) -> bool:
         return self.is_assessor or bool(self.teams) or self.role is not None
 
@@ -222,6 +229,8 @@ def _place_of_card(row: ListedTrack) -> tuple[bool, bool, bool]:
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     """The tracks with all of some words in their name, description or protocol. Four queries for a visitor.
 
+    Participants see the places of their teams, which takes two queries.
+
     Organizers see the next step of a few tracks, first of those without results. Its query is one for all.
     """
     everything = listed_tracks(user)
@@ -230,6 +239,7 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     listed = [row for row in everything if row.has_words(words)]
     rest = [row for row in listed if not row.has_role]
     add_tasks(user, listed)
+    add_places(user, listed)
     organized = [
         row for row in listed if row.role and not row.role.is_chair and not row.track.protocol.missing
     ]
@@ -271,6 +281,18 @@ def add_tasks(user: AnyUser, rows: list[ListedTrack]) -> None:
             row = judged.get(item.batch.pool.track_id)
             if row and not item.is_done:
                 row.task = item
+
+
+def add_places(user: AnyUser, rows: list[ListedTrack]) -> None:
+    """Add the best runs of the latest result that a participant reads to each track. Two queries, or none."""
+    own = {row.track.pk: row for row in rows if row.teams}
+    if not own:
+        return
+    boards = seen_by(user.pk).exclude(release=Leaderboard.Release.HIDDEN).defer("statistics", "qrels__report")
+    ready = boards.filter(track__in=own, status=Leaderboard.Status.READY).order_by("pk")
+    latest = {board.track_id: board for board in ready}
+    for (pk, board), best_runs in zip(latest.items(), best_runs_of(latest.values()), strict=True):
+        own[pk].result, own[pk].best_runs = board, best_runs
 
 
 def open_groups(rows: list[ListedTrack]) -> list[TrackGroup]:

@@ -1,6 +1,7 @@
 """The first page of a visitor, the list of tracks, and where somebody's work is."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -116,10 +117,41 @@ def test_first_page_shows_own_roles_first_in_a_fixed_number_of_queries(
             track = make_track(f"a{n}-{k}", name=f"A {n} {k}")
             team_services.create(track=make_track(f"z{n}-{k}"), name="Owls", members=[user])
             publish(track)
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             page = client.get("/").content.decode()
 
     assert page.index("You are in team") < page.index("A 2 0")
+
+
+def test_card_of_a_member_has_the_place_of_the_team_in_what_it_may_read(scored: Scene) -> None:
+    qrels = scored.qrels()
+    scored.leaderboard(qrels)
+    before = text_at("/tracks/", scored.member)
+    board = scored.leaderboard(qrels, release="participants")
+
+    after, stranger = text_at("/tracks/", scored.member), text_at("/tracks/", scored.stranger)
+
+    value = rf"<bdi>good</bdi>, {board.measures[0]} <b>[01]\.\d{{4}}</b>, <b>1</b> of 1"
+    assert "Your best run" not in before + stranger
+    assert re.search(f"Your best run: {value}", unescape(after))
+    assert f'href="{board.get_absolute_url()}">Leaderboard</a>' in after
+    assert board.get_absolute_url() not in stranger
+
+
+def test_places_of_teams_take_a_fixed_number_of_queries(scored: Scene) -> None:
+    scored.leaderboard(release="public")
+    client, counts = Client(), []
+    client.force_login(scored.member)
+    for number in range(2):
+        client.get("/tracks/")
+        with CaptureQueriesContext(connection) as queries:
+            assert "Your best run" in client.get("/tracks/").content.decode()
+        counts.append(len(queries))
+        track = make_track(f"more-{number}")
+        make_team(track, scored.member)
+        publish(track)
+
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize(("status", "is_linked"), [("draft", False), ("open", True), ("closed", True)])

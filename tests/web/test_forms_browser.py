@@ -76,7 +76,7 @@ def test_chosen_filter_applies_at_once_and_by_keys_with_its_button(
     page = browser_page
     log_in(page, live_server.url, organizer)
     page.goto(f"{live_server.url}/tracks/{track.slug}/audit-log/")
-    chosen, button = page.get_by_label("Action"), page.get_by_role("button", name="Filter events")
+    chosen, button = page.get_by_label("Action"), page.get_by_role("button", name="Show", exact=True)
 
     expect(page.locator("tbody tr")).to_have_count(2)
     expect(button).to_be_hidden()

@@ -321,7 +321,7 @@ def test_taken_tag_is_named_with_the_errors_of_the_file_and_not_its_owner(
     verdict = {"check": "would not be accepted", "submit": "was not accepted"}[action]
     for page in (ours, theirs, good):
         assert verdict in page
-        assert page.count('class="message error"') == 1
+        assert page.count('role="alert"') == 1
     for page in (ours, good):
         assert "Your team (Ours) already has a run with the tag run-1, submitted 20" in page
         assert "Replace run-1 with this file" in page
