@@ -722,13 +722,15 @@ def test_phone_shows_the_document_first_and_is_used_by_touch_alone(desk: Callabl
     assert violations(page) == []
 
 
-def test_links_above_the_panels_are_one_row_on_every_phone(desk: Callable[..., Page]) -> None:
+def test_links_and_grades_are_one_row_each_on_every_phone(desk: Callable[..., Page]) -> None:
     page = desk()
 
     for width in on_screens(page, (320, "light"), (360, "light"), (390, "light")):
         links = [link.bounding_box() for link in page.locator(".task-links > li").all()]
         assert len(links) == 5
         assert len({box["y"] for box in links if box}) == 1, width
+        grades = [grade.bounding_box() for grade in page.locator(".choice:not(.is-other) label").all()]
+        assert len({box["y"] for box in grades if box}) == 1, width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
