@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from accounts.models import User
 from assay.protocols.description import facts
 from assay.protocols.schema import UNITS, Protocol
-from tracks.models import StoredProtocol
+from tracks.models import StoredProtocol, Track
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,24 @@ class ProtocolPage:
     protocol: Protocol
     facts: list[tuple[str, str]]
 
+    @property
+    def rules(self) -> list[tuple[str, str]]:
+        """The facts without the choices, which have a table with their definitions."""
+        listed = ("Grades", "Non-answers") if self.protocol.judging.given_grades else ()
+        return [(heading, words) for heading, words in self.facts if heading not in listed]
+
 
 def protocols() -> QuerySet[StoredProtocol]:
     """Every stored protocol, by slug."""
     return StoredProtocol.objects.all()
+
+
+def with_tracks() -> QuerySet[StoredProtocol]:
+    """As `protocols`, with the tracks that use each and are no drafts, which everyone sees, as `open_tracks`."""
+    tracks = (
+        Track.objects.exclude(status=Track.Status.DRAFT).only("slug", "name", "protocol").order_by("name")
+    )
+    return protocols().prefetch_related(Prefetch("tracks", tracks, to_attr="open_tracks"))
 
 
 class Card(NamedTuple):
@@ -36,13 +50,13 @@ class Card(NamedTuple):
 
     @property
     def figures(self) -> str:
-        return " · ".join(filter(None, [self.grades, ", ".join(self.measures)]))
+        return " · ".join(filter(None, [self.grades and f"Grades {self.grades}", ", ".join(self.measures)]))
 
 
 def protocol_groups(search: str) -> list[tuple[str, Sequence[Card]]]:
     """The protocols with all words of a search, by what is judged."""
     groups: defaultdict[str, list[Card]] = defaultdict(list)
-    for stored in protocols():
+    for stored in with_tracks():
         protocol = stored.as_written
         card = Card(stored, _grades(protocol), protocol.scoring.all_measures[:3])
         noun = unit_of(protocol)
@@ -57,7 +71,7 @@ def _grades(protocol: Protocol) -> str:
     grades = ", ".join(str(grade.value) for grade in protocol.judging.given_grades)
     if protocol.qrels.aggregate == "sum":
         grades += f", added over {protocol.judging.judges} assessors"
-    return grades and f"Grades {grades}"
+    return grades
 
 
 def unit_of(protocol: Protocol) -> str:

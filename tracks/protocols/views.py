@@ -17,13 +17,14 @@ from web.pages import context_of, read_and_post
 @require_safe
 def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     """A protocol, described in words or as its TOML. Everyone."""
-    stored = get_object_or_404(selectors.protocols(), slug=slug)
+    stored = get_object_or_404(selectors.with_tracks(), slug=slug)
     if request.GET.get("format") == "toml":
         return HttpResponse(stored.text, content_type="application/toml; charset=utf-8")
+    page = selectors.protocol_page(stored)
     return render(
         request,
         "tracks/protocols/protocol.html",
-        context_of(selectors.protocol_page(stored)) | _actions(request, stored),
+        context_of(page) | {"rules": page.rules} | _actions(request, stored),
     )
 
 

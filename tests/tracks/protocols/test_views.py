@@ -15,7 +15,7 @@ from accounts.models import User
 from assay.protocols.description import facts
 from assay.protocols.loader import load_protocol, shipped_slugs, shipped_text
 from tests.helpers.factories import make_organizer, make_protocol, make_track
-from tracks.models import StoredProtocol
+from tracks.models import StoredProtocol, Track
 from tracks.protocols.services import store
 
 pytestmark = pytest.mark.django_db
@@ -28,11 +28,27 @@ def test_protocol_is_described_on_its_page_and_its_tracks(client: Client, slug: 
 
     page, public = (client.get(each).content.decode() for each in (address, track.get_absolute_url()))
 
+    choices = protocol.judging.given_grades
     for heading, words in facts(protocol):
+        if choices and heading in ("Grades", "Non-answers"):
+            continue  # they have a table
         assert f"<dt>{heading}</dt><dd>{linebreaksbr(words, autoescape=True)}</dd>" in page
+    assert all(escape(grade.definition) in page for grade in choices)
+    assert f'href="{track.get_absolute_url()}"' in page, "the tracks that use it are on its page"
     in_short = [dict(facts(protocol)).get("Grades", ""), ", ".join(protocol.scoring.measures)]
     assert all(escape(words) in public for words in in_short)
     assert f'href="{address}"' in public, "the other rules are one click away"
+
+
+def test_drafts_of_tracks_are_not_named_at_their_protocol(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+
+    pages = [
+        client.get(reverse("tracks:protocols")),
+        client.get(reverse("tracks:protocol", args=[track.protocol.slug])),
+    ]
+
+    assert all(track.name not in page.content.decode() for page in pages)
 
 
 def test_protocol_is_shown_and_downloaded(client: Client) -> None:
@@ -108,7 +124,7 @@ def test_organizer_adds_a_file(client: Client, organizer: User) -> None:
     assert (stored.text, stored.created_by, stored.is_shipped) == (OURS, organizer, False)
     listed = client.get(reverse("tracks:protocols")).content.decode()
     assert "our-lab-2026" in listed
-    assert re.findall(r"Added <time", listed) == ["Added <time"], (
+    assert re.findall(r"added <time", listed) == ["added <time"], (
         "the protocols that ship with Assay have no date"
     )
 
@@ -121,9 +137,9 @@ def test_lists_of_protocols_have_those_with_all_words_of_a_search_by_what_is_jud
 
     page = client.get(reverse(name), {"q": "RR 2016 grades"}).content.decode()
 
-    groups = re.findall(r'<h2 id="group-\d">(.*?)</h2>', page)
+    groups = re.findall(r'<h2 id="group-\d">(.*?)</h2>|<td data-label="Judged">(.*?)</td>', page)
     titles = re.findall(r'<a href="/protocols/([^/]+)/">', page)
-    assert groups == ["Answers"]
+    assert {"".join(group) for group in groups} == {"Answers"}
     assert titles == ["semeval-2016-task3", "semeval-2016-task3c", "semeval-2016-task3d"]
     assert "No protocol has these words" in client.get(reverse(name), {"q": "RR 1816"}).content.decode()
 
