@@ -18,6 +18,7 @@ from accounts.selectors import ROLES_OF_ACCOUNT, roles_in, tracks_of_tokens
 from assay.errors import Refused
 from web.models import Scope
 from web.names import problem_of
+from web.statements import Prepared
 
 PREFIX = "assay_"
 SHOWN = len(PREFIX) + 6  # characters by which a person recognizes a token
@@ -26,6 +27,14 @@ ALPHABET = string.ascii_letters + string.digits
 MAX_DAYS = 366
 MAX_TOKENS = 50  # valid ones of a user
 BETWEEN_USES = timedelta(minutes=1)  # the time of the latest use is that exact
+
+_VALID = Prepared(
+    lambda digest, now: (
+        Token.objects.filter(digest=digest, revoked_at=None, expires_at__gt=now, user__is_active=True)
+        .select_related("user")
+        .annotate(role_rows=ROLES_OF_ACCOUNT)
+    )
+)
 
 token_refused = partial(Refused, code="token-refused", title="The token was not created")
 
@@ -107,13 +116,10 @@ def digest_of(text: str) -> str:
 def use(*, text: str) -> Token | None:
     """The valid token with a text, of an active user with their roles; its use is noted, at most once a minute."""
     now = timezone.now()
-    valid = Token.objects.filter(
-        digest=digest_of(text), revoked_at=None, expires_at__gt=now, user__is_active=True
-    )
-    token = valid.select_related("user").annotate(role_rows=ROLES_OF_ACCOUNT).first()
+    token = _VALID.first(digest=digest_of(text), now=now)
     if token is None:
         return None
-    token.user.known_roles = roles_in(token.role_rows)
+    token.user.known_roles = roles_in(vars(token)["role_rows"])
     if token.last_used_at is None or token.last_used_at < now - BETWEEN_USES:
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return token
