@@ -6,10 +6,11 @@ and the command leaves later changes alone.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -77,12 +78,13 @@ Say = Callable[[str, bool], None]  # a message, and whether the user must read i
 class Year:
     """One track.
 
-    `given` are the topics of each assessor, `given_twice` the topics of others that they judge afterwards. `judged` is
-    the judged share of a topic that is not complete.
+    `depth` replaces depths of the protocol. `given` are the topics of each assessor, `given_twice` the topics of others
+    that they judge afterwards. `judged` is the judged share of a topic that is not complete.
     """
 
     year: int
     seed: int
+    depth: Mapping[str, int]
     given: judging.Given
     judged: judging.Judged
     given_twice: judging.Given
@@ -96,7 +98,11 @@ class Year:
 LAST = Year(
     year=2025,
     seed=2025,
-    given={"ada": ("A.101", "A.104"), "emmy": ("A.102", "A.105"), "sofia": ("A.103", "A.106")},
+    depth={"primary": 6, "alternate": 5},  # most of the top ten documents are judged
+    given={
+        name: tuple(f"A.{number}" for number in range(first, 126, 3))
+        for first, name in enumerate(people.ASSESSORS, 101)
+    },
     judged={},
     given_twice={"ada": ("A.103",), "emmy": ("A.101",), "sofia": ("A.102",)},
     is_over=True,
@@ -104,6 +110,7 @@ LAST = Year(
 THIS = Year(
     year=2026,
     seed=2026,
+    depth={},
     given={"ada": ("A.201", "A.204", "A.207"), "emmy": ("A.202", "A.205"), "sofia": ("A.203", "A.206")},
     judged={"A.204": 0, "A.205": 0.5, "A.206": 0, "A.207": 0},
     given_twice={},
@@ -145,7 +152,7 @@ def make(*, password: str, say: Say) -> bool:
             _documents(track, cast)
             existing = Pool.objects.filter(track=track, name=POOL).first()
             pool = existing or pool_services.request(
-                track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
+                track=track, name=POOL, seed=year.seed, depth=year.depth, by=cast.organizer
             )
             if pool.status != Pool.Status.READY and pool.job is not None:
                 finish(pool_services.request_preview(track=track, tops_up=None, by=cast.organizer))
@@ -254,29 +261,27 @@ def _milestones(year: Year, track: Track) -> None:
 def _runs(year: Year, track: Track, cast: people.People) -> None:
     submitters = {user.username: user for user in cast.members}
     member_of = {team: submitters[username] for username, team in people.MEMBERS.items()}
-    for system in make_runs.SYSTEMS:
+    for system in make_runs.systems_of(year.year):
         if Run.objects.filter(track=track, tag=system.tag).exists():
             continue
         member = member_of.get(system.team)
         team = Team.objects.filter(track=track, name=system.team).first() or team_services.create(
             track=track, name=system.team, members=[member] if member else []
         )
-        path = make_runs.path_of(system, year.year)
-        with path.open("rb") as file:
-            run_services.submit(
-                track=track,
-                team=team,
-                by=member or cast.organizer,
-                file=file,
-                file_name=path.name,
-                arrived_at=RUNS_AT if year.is_over else None,
-                declared=Declaration(
-                    kind=system.kind,
-                    is_manual=system.is_manual,
-                    uses=system.uses,
-                    description=system.description,
-                ),
-            )
+        run_services.submit(
+            track=track,
+            team=team,
+            by=member or cast.organizer,
+            file=BytesIO(make_runs.text_of(system, year.year).encode()),
+            file_name=f"{system.tag}.tsv",
+            arrived_at=RUNS_AT if year.is_over else None,
+            declared=Declaration(
+                kind=system.kind,
+                is_manual=system.is_manual,
+                uses=system.uses,
+                description=system.description,
+            ),
+        )
 
 
 def _baselines(track: Track, cast: people.People) -> None:

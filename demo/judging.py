@@ -23,7 +23,7 @@ REMARKS = {  # (topic, docno) -> choice ("" for the grade of the table) and comm
     ("A.101", "1014"): ("", "The right idea, but the estimate for the exchange is left out."),
     ("A.102", "1073"): ("system-failure", "A missing image, and a formula in red. This post looks broken."),
     ("A.104", "1102"): ("", "The table even has the number for HHH."),
-    ("A.105", "1122"): ("do-not-know", "I know nothing about martingales."),
+    ("A.105", "1222"): ("do-not-know", "I know too little about group actions."),
     ("A.202", "1183"): ("", "Uses only school mathematics."),
 }
 OPINIONS = {  # (assessor, topic, docno) -> a grade that differs from the table
