@@ -48,6 +48,7 @@ window.assay.eachTask((main, signal) => {
     const answer = {
       suffix,
       comment,
+      fieldset,
       article: fieldset.closest(".instance"),
       radios: [...fieldset.querySelectorAll('input[type="radio"]')],
       shown: form.elements[`shown${suffix}`],
@@ -267,7 +268,7 @@ window.assay.eachTask((main, signal) => {
         hasInstances
           ? gettext("Choose for instance {n}: all are submitted at once.", { n: answers.indexOf(open) + 1 })
           : gettext("Choose a grade, or one of the other choices."),
-        open.radios[0],
+        open.fieldset, // not a grade, which would look chosen
       ];
     const unanswered = answers.find((answer) => answer.questions.hasOpen());
     if (unanswered) return unanswered.questions.complaint();

@@ -246,6 +246,7 @@ def test_submit_without_a_choice_explains_what_is_missing(desk: Callable[..., Pa
     page.keyboard.press("Enter")
 
     expect(state(page)).to_have_text("Choose a grade, or one of the other choices.")
+    expect(page.locator("fieldset.choices")).to_be_focused()  # and none of the grades
     assert stored() == []
 
 
