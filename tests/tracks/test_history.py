@@ -37,8 +37,8 @@ def test_what_an_organizer_does_on_a_page_is_in_the_log_of_its_track(client: Cli
     confirm(client, reverse("tracks:close_track", args=[track.slug]))
 
     page = client.get(reverse("tracks:history", args=[track.slug])).content.decode()
-    actions = re.findall(r'data-label="Action"[^>]*>([^<]*)</td>\s*<td[^>]*>\s*([^<]*?)\s*</td>', page)
-    assert actions == [("closed the track", "–"), ("opened the track", "–")], "without the name of the track"
+    actions = re.findall(r'data-label="Action"[^>]*>\s*(.*?)\s*</td>', page, re.DOTALL)
+    assert actions == ["closed the track", "opened the track"], "without the name of the track"
     events = list(Event.objects.filter(track_id=track.pk))
     assert [(event.by, event.via, event.subject) for event in events] == [(organizer, "site", "Task 1")] * 2
 
