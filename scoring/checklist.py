@@ -151,7 +151,7 @@ def texts(campaign: Campaign) -> Iterator[Point]:
     if track.collection is None and campaign.protocol.takes_runs:
         yield _no_collection(campaign, problems, is_ahead=is_ahead)
     elif problems:
-        text = "some are not in the collection"
+        text = "not all are in the collection"
         yield Point("Texts of the units", text, problems[0].address, False, tuple(problems), is_optional=True)
 
 

@@ -150,7 +150,7 @@ def documents_in(collection: Collection) -> int:
 
 
 def has_threads(collection: Collection) -> bool:
-    """Return whether a collection has threads by its stored counts, or documents that stand alone. No query."""
+    """Return whether a collection has threads, not documents that stand alone, by its stored counts. No query."""
     kinds = set(Document.Kind) - {Document.Kind.DOCUMENT}
     return any(collection.counts.get(f"{kind}s") for kind in kinds)
 

@@ -82,7 +82,10 @@ class Plan:
 
 
 def plan(track: Track, people: People) -> Plan:
-    """Return the steps of a list, without taking them. Seven queries, and two for each person who has an account."""
+    """Return the steps of a list, without taking them.
+
+    Seven queries, two for each person who has an account, and one for each new person with a user name.
+    """
     if not people.rows and not people.problems:
         return Plan([], [Problem(0, "", "The list is empty. Paste one line for each person.")])
     accounts = _accounts(people.rows)

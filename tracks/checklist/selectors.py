@@ -243,10 +243,8 @@ def _checklist(campaign: Campaign) -> Checklist:
     for phase in reversed(PHASES):
         points = [_asked_for(point, phase, begun, track) for point in points_of(campaign, phase)]
         required = [point for point in points if not point.is_optional]
-        n_done, n_problems = (
-            sum(point.is_done for point in required),
-            sum(len(point.problems) for point in points),
-        )
+        n_done = sum(point.is_done for point in required)
+        n_problems = sum(len(point.problems) for point in points)
         phases.insert(0, PhasePoints(phase, points, n_done, len(required), n_problems))
         begun = begun or (phase if phases[0].has_begun else None)
     step = _next(phases)
