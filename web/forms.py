@@ -1,7 +1,7 @@
 """Shared parts of the forms of all apps."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from html import escape
@@ -10,7 +10,8 @@ from unicodedata import combining, normalize
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.forms.models import ModelChoiceIterator
+from django.db.models import Model
+from django.forms.models import ModelChoiceIterator, ModelChoiceIteratorValue
 from django.forms.renderers import BaseRenderer, DjangoTemplates
 from django.forms.utils import ErrorList, flatatt
 from django.http import HttpRequest
@@ -62,6 +63,13 @@ def _sent_file(form: forms.BaseForm) -> str | None:
 def errors_in(form: forms.BaseForm) -> list[str]:
     """Every error of a form, in the order of its fields, for a message."""
     return [str(error) for errors in form.errors.values() for error in errors]
+
+
+def offer(field: forms.ModelChoiceField[Any], objects: Iterable[Model]) -> None:
+    """Let a field offer the objects of its query set, which the caller has read: the field would query them again."""
+    field.choices = [
+        (ModelChoiceIteratorValue(each.pk, each), field.label_from_instance(each)) for each in objects
+    ]
 
 
 class StyledField(forms.BoundField):

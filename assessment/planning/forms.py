@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
 from django import forms
-from django.db.models import QuerySet
 
 from accounts.forms import PeopleField
 from accounts.models import User
 from assay.errors import Refused
+from assessment.batches.selectors import pools_to_plan
 from assessment.models import Batch
 from assessment.planning import proposals
 from assessment.planning.grid import Grid, unpacked
@@ -17,7 +17,7 @@ from assessment.planning.rules import Change
 from assessment.planning.selectors import judges_of
 from pooling.models import Pool
 from tracks.models import Track
-from web.forms import StyledForm
+from web.forms import StyledForm, offer
 from web.names import in_isolation
 from web.pages import counted
 
@@ -46,18 +46,21 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
             "is_shared": "Open to join: assessors take units by themselves",
         }
 
-    def __init__(self, *args: Any, track: Track, pools: QuerySet[Pool], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, track: Track, pools: list[Pool], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
-        pool.queryset, pool.empty_label = pools, None
+        pool.queryset, pool.empty_label = pools_to_plan().filter(track=track), None
+        offer(pool, pools)
         kind = cast("forms.ChoiceField", self.fields["kind"])
         if not self.is_bound:
             self.initial.setdefault("name", f"Batch {Batch.objects.filter(pool__in=pools).count() + 1}")
         kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
-        able = [judge.user.pk for judge in judges_of(track).values() if not judge.team]
+        judges = (judge.user for judge in judges_of(track).values() if not judge.team)
+        able = sorted((user for user in judges if user.guest_until is None), key=lambda user: user.username)
         assessors = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
-        assessors.queryset = User.objects.filter(pk__in=able, guest_until=None).order_by("username")
-        assessors.initial = able
+        assessors.initial = [user.pk for user in able]
+        assessors.queryset = User.objects.filter(pk__in=assessors.initial)
+        offer(assessors, able)
 
     @property
     def batch_fields(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from web.pages import counted, read_and_post
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a batch of a pool, as a draft or shared and opened at once. Organizers only."""
     track = track_or_404(request.user, slug)
-    pools = pools_to_plan().filter(track=track)
+    pools = list(pools_to_plan().filter(track=track))
     form = NewBatchForm(request.POST or None, track=track, pools=pools, initial=request.GET.dict())
     with refusals_in(form):
         if form.is_valid() and "open" in request.POST:

@@ -23,7 +23,7 @@ from assessment.rounds.selectors import (
 )
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
-from web.forms import StyledForm
+from web.forms import StyledForm, offer
 from web.pages import numbers_in
 
 MOST_UNITS = 10_000
@@ -131,7 +131,9 @@ class TrainingForm(RoundForm):
         topics.initial = [topic.pk for topic in training_topics(pool)]
         assessors = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
         assessors.queryset = assessors_of(pool.track)
-        assessors.initial = [user.pk for user in assessors.queryset]
+        able = list(assessors.queryset)
+        assessors.initial = [user.pk for user in able]
+        offer(assessors, able)
         # Offer the ticked units and those that a search finds; without a search, none
         units = cast("forms.ModelMultipleChoiceField[PoolEntry]", self.fields["units"])
         units.queryset = units_to_pick(pool)

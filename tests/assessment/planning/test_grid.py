@@ -364,6 +364,19 @@ def test_new_batch_is_shared_and_opened_at_once(scene: Scene, organizer: Client)
     assert "Share and open the batch" not in after
 
 
+def test_page_of_a_new_batch_reads_pools_and_people_once(scene: Scene, organizer: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        html = organizer.get(reverse("assessment:new_batch", args=[scene.track.slug])).content.decode()
+
+    texts = [query["sql"] for query in queries]
+    read = Counter(text.split(".")[0] for text in texts)
+    assert read['SELECT "pooling_pool"'] == 1
+    assert read['SELECT "accounts_user"'] == 0  # they come with the assessors of the track
+    boxes = re.findall(r'<input[^>]* name="assessors"[^>]*>', html)
+    assert len(boxes) == 2
+    assert all("checked" in box for box in boxes)
+
+
 def test_batch_to_open_without_assessors_is_refused_at_its_field(scene: Scene, organizer: Client) -> None:
     values = {"pool": scene.pool.pk, "name": "B", "kind": "main", "minutes_allotted": 120, "open": "1"}
 
