@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -63,19 +63,21 @@ def _boards() -> QuerySet[Leaderboard]:
     return boards.defer("qrels__report")
 
 
+_BOARD = Prepared(lambda board: _boards().filter(pk=board).annotate(dropped=F("qrels__report__dropped")))
+
+
 def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
     """A leaderboard that the user may see, with `dropped`, the topics that its qrels leave out.
 
     Raises:
         Http404: It does not exist, or the user may not see it.
     """
-    dropped, overseen = F("qrels__report__dropped"), overseen_by(user)
-    own = (
-        _boards().filter(pk=board_id, track__in=overseen).annotate(dropped=dropped)
-        if overseen
-        else _boards().none()
-    )
-    return own.first() or get_object_or_404(leaderboards_for(user).annotate(dropped=dropped), pk=board_id)
+    board = _BOARD.first(board=board_id)
+    if board is None or not (
+        oversees(user, board.track_id) or leaderboards_for(user).filter(pk=board_id).exists()
+    ):
+        raise Http404("No leaderboard matches.")
+    return board
 
 
 def public_leaderboards() -> QuerySet[Leaderboard]:

@@ -15,6 +15,7 @@ from assay.tables import Undefinable
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
 from tracks.models import Machine, Track
+from web.statements import Prepared
 
 CHUNK = 5_000
 PEOPLE = "people"
@@ -47,9 +48,14 @@ def machine_grades(track: Track) -> dict[int, Grades]:
     return grades
 
 
+_MACHINES = Prepared(
+    lambda track: Machine.objects.filter(assessor__track=track).select_related("assessor__user", "owner")
+)
+
+
 def machines_of(track: Track) -> list[Machine]:
     """The machines of a track, by name and version."""
-    return list(Machine.objects.filter(assessor__track=track).select_related("assessor__user", "owner"))
+    return _MACHINES(track=track.pk)
 
 
 class BiasRow(NamedTuple):

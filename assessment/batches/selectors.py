@@ -5,12 +5,13 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from django.db.models import Count, Q, QuerySet
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from accounts.models import IS_PERSON, User
 from assessment.models import Batch, BatchEntry, TopicAssignment
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
+from web.statements import Prepared
 
 
 def batches_for_organizer() -> QuerySet[Batch]:
@@ -19,13 +20,20 @@ def batches_for_organizer() -> QuerySet[Batch]:
     return batches.defer("pool__statistics")
 
 
+_BATCH = Prepared(
+    lambda batch: batches_for_organizer().select_related("pool__track__collection").filter(pk=batch)
+)
+
+
 def batch_or_404(batch_id: int) -> Batch:
     """A batch, for somebody whose role in its track was checked.
 
     Raises:
         Http404: There is no such batch.
     """
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = _BATCH.first(batch=batch_id)
+    if batch is None:
+        raise Http404("No batch matches.")
     if batch.pool.protocol_id == batch.pool.track.protocol_id:
         batch.pool.track.protocol = batch.pool.protocol
     return batch
@@ -57,7 +65,7 @@ def batches_to_join(user: User) -> QuerySet[Batch]:
 def pools_to_plan() -> QuerySet[Pool]:
     """The pools that are ready, newest first."""
     ready = Pool.objects.filter(status=Pool.Status.READY)
-    return ready.select_related("track__protocol", "protocol").defer("statistics")
+    return ready.select_related("track__protocol", "track__collection", "protocol").defer("statistics")
 
 
 def assessors_of(track: Track) -> QuerySet[User]:

@@ -13,7 +13,7 @@ from assessment.batches.selectors import batches_of, pool_sizes, sizes_by_topic
 from assessment.models import Batch, Check, Task
 from tracks.guidelines.selectors import tracks_with_news
 from tracks.models import GuidelinesVersion, Topic, Track
-from web.statements import Statement
+from web.statements import Prepared, Statement, is_among
 
 
 class TopicProgress(NamedTuple):
@@ -70,12 +70,18 @@ class DeskBatch:
         return self.rates.hours(self.user_id, self.total - self.judged) if self.rates else None
 
 
+_OPEN = Prepared(lambda user: batches_of(user).filter(status=Batch.Status.OPEN))
+_HELD = Prepared(
+    lambda batches, user: Task.objects.filter(
+        is_among("batch", batches), assessor=user, status=Task.Status.ACCEPTED
+    ).select_related("entry__topic")
+)
+_TOPICS = Prepared(lambda topics: Topic.objects.filter(is_among("pk", topics)).order_by())
+
+
 def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
     """The open batches of a user: training first, then those in progress, then the newest; what is done comes last."""
-    batches = batches_of(user).filter(status=Batch.Status.OPEN)
-    if track is not None:
-        batches = batches.filter(pool__track=track)
-    shown = list(batches)
+    shown = [batch for batch in _OPEN(user=user.pk) if track is None or batch.pool.track_id == track.pk]
     rates = rates_of(shown)
     items = [replace(item, rates=rates.get(item.batch.pk)) for item in _desk_batches(shown, user)]
     return sorted(
@@ -95,10 +101,10 @@ def desk_batch(batch: Batch, user: User) -> DeskBatch:
 
 def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
     """Batches with the user's progress and open tasks; the number of queries does not depend on how many there are."""
-    held = Task.objects.filter(batch__in=batches, assessor=user, status=Task.Status.ACCEPTED)
-    tasks = {task.batch_id: task for task in held.select_related("entry__topic")}
+    held = _HELD(batches=[batch.pk for batch in batches], user=user.pk)
+    tasks = {task.batch_id: task for task in held}
     counts = counts_of(batches, user)
-    topics = Topic.objects.in_bulk({count.topic_id for count in counts})
+    topics = {topic.pk: topic for topic in _TOPICS(topics=list({count.topic_id for count in counts}))}
     progress: dict[int, list[TopicProgress]] = {batch.pk: [] for batch in batches}
     for count in counts:
         progress[count.batch_id].append(TopicProgress(topics[count.topic_id], count.judged, count.total))

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter
@@ -329,7 +328,7 @@ class Runs(Endpoints):
         }
 
     def run(self, request: Request, run_id: int) -> Run:
-        return get_object_or_404(selectors.runs_for(person_of(request)), pk=run_id)
+        return selectors.run_or_404(person_of(request), run_id)
 
     @get(
         *RUNS_ADDRESS,

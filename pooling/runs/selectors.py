@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from django.conf import settings
 from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When, prefetch_related_objects
+from django.http import Http404
 from django.urls import get_script_prefix
 from django.utils.safestring import SafeString
 
@@ -386,6 +387,25 @@ def runs_for(user: AnyUser) -> QuerySet[Run]:
     runs = Run.objects.select_related("track__protocol", "team", "submitted_by", "withdrawn_by")
     own = Q(team__in=Team.objects.filter(members=user), track__in=tracks_for(user))
     return runs.filter(own | Q(track__in=[*user.roles]))
+
+
+_RUN = Prepared(
+    lambda run: Run.objects.select_related(
+        "track__protocol", "track__collection", "team", "submitted_by", "withdrawn_by"
+    ).filter(pk=run)
+)
+
+
+def run_or_404(user: AnyUser, run_id: int) -> Run:
+    """A run that the user may see.
+
+    Raises:
+        Http404: It does not exist, or the user may not see it.
+    """
+    run = _RUN.first(run=run_id)
+    if run is None or not (oversees(user, run.track_id) or runs_for(user).filter(pk=run_id).exists()):
+        raise Http404("No run matches.")
+    return run
 
 
 def submitted_runs(teams: QuerySet[Team]) -> QuerySet[Run]:

@@ -58,7 +58,7 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
 
 def _run(request: AuthenticatedRequest, run_id: int) -> Run:
     """A run that the user may see, or 404."""
-    return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
+    return selectors.run_or_404(request.user, run_id)
 
 
 @user_page

@@ -38,7 +38,8 @@ def editable_documents(user: User) -> QuerySet[TeamDocument]:
 def uploading_teams(user: User) -> QuerySet[Team]:
     """The teams for which a user may upload: those for which they may submit runs, and those of tracks organized."""
     own = user.memberships.filter(may_submit=True).values("team")
-    teams = Team.objects.filter(track__in=tracks_for(user)).select_related("track__protocol")
+    teams = Team.objects.filter(track__in=tracks_for(user))
+    teams = teams.select_related("track__protocol", "track__collection")
     return teams.filter(Q(pk__in=own) | Q(track__in=user.organized))
 
 

@@ -51,7 +51,10 @@ def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
 
 def _evaluations() -> QuerySet[Evaluation]:
     evaluations = Evaluation.objects.select_related(
-        "leaderboard__track__protocol", "leaderboard__qrels__machine", "run__team"
+        "leaderboard__track__protocol",
+        "leaderboard__track__collection",
+        "leaderboard__qrels__machine",
+        "run__team",
     )
     return evaluations.defer("run__report", "leaderboard__qrels__report")
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Exists, Min, OuterRef, Q
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, OuterRef, Q
 from django.urls import reverse
 
 from assay.formats.text import listed
@@ -22,6 +21,7 @@ from tracks.checklist.points import named
 from tracks.models import Track
 from web.confirmation import Check, Confirmation, by_mail
 from web.pages import counted
+from web.statements import Statement
 from web.times import in_words
 
 SAMPLE = 30  # units of a machine's qrels that people judged too, from which on a release needs no reason
@@ -115,15 +115,19 @@ def missing_runs(board: Leaderboard) -> list[str]:
     return list(runs.order_by("tag").values_list("tag", flat=True))
 
 
+_FIRST_RELEASE = Statement(
+    "SELECT min(coalesce(mailed_at, released_at)) FROM scoring_leaderboard WHERE track_id = %(track)s"
+)
+
+
 def qrels_known_since(track: Track) -> datetime | None:
     """The time of the first release of a leaderboard of a track, which made its qrels known. One query.
 
     A release that was withdrawn counts: who has seen the qrels knows them.
     """
-    first: datetime | None = track.leaderboards.aggregate(first=Min(Coalesce("mailed_at", "released_at")))[
-        "first"
-    ]
-    return first
+    [(first,)] = _FIRST_RELEASE.rows(track=track.pk)
+    known_since: datetime | None = first
+    return known_since
 
 
 def hindrances(board: Leaderboard) -> list[str]:

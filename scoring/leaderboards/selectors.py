@@ -18,7 +18,7 @@ from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunQuestion
 from assay.statistics.leaderboard import NOT_COMPARABLE, STRONGEST, Baselines
 from assay.tables import shown
-from participation.models import Team
+from participation.teams.selectors import own_teams_with_rights
 from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
 from pooling.runs.names import Names, names_for
@@ -322,6 +322,9 @@ def runs_of_judge_family(user: AnyUser, board: Leaderboard) -> list[Run]:
     return sorted(marked, key=lambda run: run.tag)
 
 
+_NAMED = Prepared(lambda board: with_names(Evaluation.objects.filter(leaderboard=board)))
+
+
 def named_rows(user: AnyUser, board: Leaderboard, names: Names) -> list[BoardRow]:
     """The rows of `board_rows` under these names.
 
@@ -329,7 +332,7 @@ def named_rows(user: AnyUser, board: Leaderboard, names: Names) -> list[BoardRow
     """
     if board.status != Leaderboard.Status.READY:
         return []
-    evaluations = list(with_names(board.evaluations.all()))
+    evaluations = _NAMED(board=board.pk)
     tags = {
         evaluation.pk: evaluation.run.tag for evaluation in evaluations
     }  # which rules of the protocol name
@@ -338,10 +341,11 @@ def named_rows(user: AnyUser, board: Leaderboard, names: Names) -> list[BoardRow
     known_since = qrels_known_since(board.track)
     own = set()
     if isinstance(user, User):
-        own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
+        own = {team.pk for team in own_teams_with_rights(user, [board.track])}
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
     rules, rows, family = board.track.protocol.parsed.runs, [], board.judge_family
     for evaluation in evaluations:
+        evaluation.leaderboard = board
         run, kind = evaluation.run, rules.kind(evaluation.run.kind)
         run.track, tag = board.track, tags[evaluation.pk]
         is_own = run.team_id in own
@@ -406,9 +410,16 @@ def mean_seconds(board: Leaderboard) -> dict[int, float] | None:
     return {pk: sum(seconds.values()) / len(seconds) for pk, seconds in stated if seconds}
 
 
+_TESTED = Prepared(
+    lambda board, measure: MeasureStatistics.objects.filter(leaderboard=board, measure=measure).defer(
+        "low", "high", "tier", "means", "pairs"
+    )
+)
+
+
 def statistics_of(board: Leaderboard, measure: str) -> MeasureStatistics | None:
     """The stored statistics of a measure, without those of single runs and of pairs. One query."""
-    return board.by_measure.filter(measure=measure).defer("low", "high", "tier", "means", "pairs").first()
+    return _TESTED.first(board=board.pk, measure=measure)
 
 
 def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:

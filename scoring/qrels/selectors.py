@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -49,9 +49,10 @@ def qrels_or_404(user: AnyUser, qrels_id: int) -> Qrels:
     Raises:
         Http404: It does not exist, or the user may not see it.
     """
-    overseen = overseen_by(user)
-    own = _versions().filter(pk=qrels_id, track__in=overseen) if overseen else _versions().none()
-    return own.first() or get_object_or_404(qrels_for(user), pk=qrels_id)
+    qrels = _VERSION.first(qrels=qrels_id)
+    if qrels is None or not (oversees(user, qrels.track_id) or qrels_for(user).filter(pk=qrels_id).exists()):
+        raise Http404("No qrels match.")
+    return qrels
 
 
 def _versions() -> QuerySet[Qrels]:
@@ -59,6 +60,9 @@ def _versions() -> QuerySet[Qrels]:
         "track__protocol", "track__collection", "protocol", "pool", "created_by"
     )
     return versions.defer("pool__statistics")
+
+
+_VERSION = Prepared(lambda qrels: _versions().filter(pk=qrels))
 
 
 def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
@@ -257,13 +261,18 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
 
 
 _CORRECTION = Prepared(lambda qrels: _versions().filter(supersedes=qrels)[:1])
+_CORRECTION_SEEN = Prepared(
+    lambda qrels, user: _versions().filter(supersedes=qrels, pk__in=seen_by(user).order_by().values("qrels"))[
+        :1
+    ]
+)
 
 
 def correction_of(user: AnyUser, qrels: Qrels) -> Qrels | None:
     """The version that corrects a version, if the user may see it. One query."""
     if oversees(user, qrels.track_id):
         return _CORRECTION.first(qrels=qrels.pk)
-    return qrels_for(user).filter(supersedes=qrels).first()
+    return _CORRECTION_SEEN.first(qrels=qrels.pk, user=user.pk)
 
 
 def other_judges(versions: QuerySet[Qrels], qrels: Qrels) -> str:
@@ -275,7 +284,8 @@ def other_judges(versions: QuerySet[Qrels], qrels: Qrels) -> str:
     whole = (
         versions.filter(track=qrels.track_id, archived_at=None)
         .exclude(report__has_key="part_of")
-        .defer("report")
+        .select_related(None)
+        .only("version", "machine_name")
     )
     if qrels.machine_name:
         other = whole.filter(machine_name="").order_by("-version").first()

@@ -107,7 +107,7 @@ def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
 @require_safe
 def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version as TSV, always the same bytes. Everyone who may see its page."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
 
     def send() -> HttpResponseBase:
         content = file_of(version.sha256, lambda: selectors.qrels_tsv(version))
@@ -119,7 +119,7 @@ def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 @require_safe
 def complete_topics(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A zip of the topics with the parts that participants did not see. Everyone who may see the qrels."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     package = zipped(sealed(dict(exports.complete_topics(version.track))), f"{version.track.slug}-topics")
     return for_visitors(request, download(package, f"{version.track.slug}-topics-complete.zip"))
 
@@ -127,7 +127,7 @@ def complete_topics(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 @public_page
 def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version in another format, optionally split by topic. Everyone who may see its page."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     form = ExportForm(request.GET if "to" in request.GET else None, qrels=version)
     if form.is_valid():
         try:
@@ -142,14 +142,14 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 @organizer_page
 def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     """The judgments of a version's track, without names of assessors. Organizers only."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     return download(*exports.noted_package(version))
 
 
 @organizer_form
 def supersede(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Ask which version a version corrects, and why. Organizers only."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     form = SupersedeForm(request.POST or None, qrels=version)
     page = Confirmation(
         act=f"Correct an earlier version by {version}",
@@ -171,7 +171,7 @@ def supersede(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 @organizer_action
 def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Hide a version from lists, or show it again. Organizers only."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     service = services.restore if version.archived_at else services.archive
     version = service(qrels=version, by=request.user)
     messages.success(
@@ -183,7 +183,7 @@ def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 @organizer_action
 def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Offer a version in the downloads of another track, not released yet. Organizers only."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     track = get_object_or_404(tracks_organized_by(request.user), slug=request.POST.get("track", ""))
     row = services.offer(qrels=version, track=track, by=request.user)
     messages.success(request, f"{row.name} is attached to {track}. Release it when participants may have it.")
@@ -207,7 +207,7 @@ def judged_examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def train(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Show examples of a version to the assessors of another track, or no longer. Organizers only."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     track = get_object_or_404(tracks_organized_by(request.user), slug=request.POST.get("track", ""))
     is_shown = request.POST.get("action") != "hide"
     services.set_training(qrels=version, track=track, is_shown=is_shown, by=request.user)

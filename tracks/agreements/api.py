@@ -11,6 +11,7 @@ from tracks.agreements import selectors, services
 from tracks.agreements.selectors import AgreementPage
 from tracks.editor import MOST_CHARACTERS
 from tracks.models import Track
+from tracks.tracks.selectors import track_or_404
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, post
@@ -61,7 +62,7 @@ class Agreements(Endpoints):
     @get("tracks/<slug:slug>/data-agreement/", "data_agreement", DataAgreementSerializer, who=[Everyone])
     def get_data_agreement(self, request: Request, slug: str) -> object:
         """Read the data agreement of a track, and whether you have accepted it."""
-        return _shown(request, selectors.track_or_404(user_of(request), slug))
+        return _shown(request, track_or_404(user_of(request), slug))
 
     @post(
         "tracks/<slug:slug>/data-agreement/publish/",
@@ -71,9 +72,9 @@ class Agreements(Endpoints):
     )
     def publish_data_agreement(self, request: Request, slug: str) -> object:
         """Bring a text into force. Everyone has to accept it, also who accepted an earlier version."""
-        track = selectors.track_or_404(user_of(request), slug)
+        track = track_or_404(user_of(request), slug)
         services.publish(track=track, by=person_of(request), **self.validated(request))
-        return _shown(request, selectors.track_or_404(user_of(request), slug))
+        return _shown(request, track_or_404(user_of(request), slug))
 
     @post(
         "tracks/<slug:slug>/data-agreement/withdraw/",
@@ -83,8 +84,8 @@ class Agreements(Endpoints):
     )
     def withdraw_data_agreement(self, request: Request, slug: str) -> object:
         """Ask nobody to accept an agreement any more. Versions and acceptances are kept."""
-        services.withdraw(track=selectors.track_or_404(user_of(request), slug), **self.validated(request))
-        return _shown(request, selectors.track_or_404(user_of(request), slug))
+        services.withdraw(track=track_or_404(user_of(request), slug), **self.validated(request))
+        return _shown(request, track_or_404(user_of(request), slug))
 
     @post(
         "tracks/<slug:slug>/data-agreement/accept/",
@@ -96,7 +97,7 @@ class Agreements(Endpoints):
     )
     def accept_data_agreement(self, request: Request, slug: str) -> object:
         """Accept the data agreement for yourself. Read it first. Repeated, it changes nothing."""
-        track = selectors.track_or_404(user_of(request), slug)
+        track = track_or_404(user_of(request), slug)
         services.accept(track=track, user=person_of(request), **self.validated(request))
         return _shown(request, track)
 

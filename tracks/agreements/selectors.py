@@ -3,22 +3,11 @@
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
-from django.shortcuts import get_object_or_404
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from tracks.models import AgreementAcceptance, AgreementVersion, Track
-from tracks.tracks.selectors import tracks_for
-
-
-def track_or_404(user: AnyUser, slug: str) -> Track:
-    """A track that a user may see, with its agreement.
-
-    Raises:
-        Http404: There is no such track.
-    """
-    return get_object_or_404(tracks_for(user).select_related("agreement"), slug=slug)
 
 
 def has_accepted(user: AnyUser, track: Track) -> bool:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, organizer_form, public_page, user_action
 from tracks.agreements import selectors, services
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
+from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, local_address, number_in
 from web.translation import translated_for_assessors
 
@@ -21,7 +22,7 @@ AGREEMENT = "tracks/agreements/agreement.html"
 @public_page
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """The data agreement in force. Everyone who sees the track."""
-    track = selectors.track_or_404(request.user, slug)
+    track = track_or_404(request.user, slug)
     next_page = local_address(request, request.GET.get("next", ""))
     page = selectors.agreement_page(track, request.user, track.agreement, next_page)
     return render(request, AGREEMENT, context_of(page))
@@ -31,7 +32,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def version_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Everyone who sees the track."""
-    track = selectors.track_or_404(request.user, slug)
+    track = track_or_404(request.user, slug)
     version = get_object_or_404(selectors.versions_of(track), number=number)
     return render(request, AGREEMENT, context_of(selectors.agreement_page(track, request.user, version)))
 
@@ -40,7 +41,7 @@ def version_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @user_action
 def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the version that the page showed. Everyone who has logged in."""
-    track = selectors.track_or_404(request.user, slug)
+    track = track_or_404(request.user, slug)
     shown = number_in(request.POST.get("revision", ""), -1)
     services.accept(track=track, user=request.user, revision=shown)
     messages.success(request, f"You accepted the data agreement of {track}.")
@@ -50,7 +51,7 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: preview, publish or withdraw it. Organizers only."""
-    track = selectors.track_or_404(request.user, slug)
+    track = track_or_404(request.user, slug)
     in_force = track.agreement
     address = reverse("tracks:agreement", args=[track.slug])
 

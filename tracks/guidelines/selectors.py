@@ -4,29 +4,30 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from django.db.models import Count, Q, QuerySet
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.models import User
 from assay.protocols.loader import starter_guidelines
 from assay.protocols.schema import JudgingRules
-from tracks.assessors.selectors import tracks_judged_by
+from tracks.assessors.selectors import is_assessor, tracks_judged_by
 from tracks.guidelines.differences import Hunk
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
+from web.statements import Prepared, is_among
 
 WIDE = ("text", "html")  # columns that lists do not load
-
-
-def tracks_with_guidelines(user: User) -> QuerySet[Track]:
-    """The tracks whose guidelines a user may read."""
-    tracks = Track.objects.select_related("protocol", "collection", "guidelines__published_by")
-    judged = tracks_judged_by(user, Track.objects.all()).order_by().values("pk")
-    return tracks.filter(Q(pk__in=judged) | Q(pk__in=[*user.roles]))
 
 
 def guidelines_to_read(user: User) -> QuerySet[Track]:
     """The tracks with guidelines for which a user judges, newest first."""
     return tracks_judged_by(user, Track.objects.exclude(guidelines=None)).only("slug", "name").order_by("-pk")
+
+
+_TRACK = Prepared(
+    lambda slug: Track.objects.select_related("protocol", "collection", "guidelines__published_by").filter(
+        slug=slug
+    )
+)
 
 
 def track_or_404(user: User, slug: str) -> Track:
@@ -35,7 +36,10 @@ def track_or_404(user: User, slug: str) -> Track:
     Raises:
         Http404: There is no such track.
     """
-    return get_object_or_404(tracks_with_guidelines(user), slug=slug)
+    track = _TRACK.first(slug=slug)
+    if track is None or not (user.oversees(track.pk) or is_assessor(user, track)):
+        raise Http404("No track matches.")
+    return track
 
 
 def versions_of(track: Track) -> QuerySet[GuidelinesVersion]:
@@ -56,12 +60,20 @@ def unread(track: Track, user: User) -> GuidelinesVersion | None:
     return in_force.defer(*WIDE).first()
 
 
+_NEWS = Prepared(
+    lambda tracks, user: (
+        GuidelinesVersion.objects.filter(
+            pk__in=Track.objects.filter(is_among("pk", tracks)).order_by().values("guidelines")
+        )
+        .exclude(readings__user=user)
+        .defer(*WIDE)
+    )
+)
+
+
 def tracks_with_news(tracks: set[int], user: User) -> dict[int, GuidelinesVersion]:
     """The versions in force that a user has not opened, by track. One query."""
-    in_force = GuidelinesVersion.objects.filter(
-        pk__in=Track.objects.filter(pk__in=tracks).values("guidelines")
-    )
-    return {version.track_id: version for version in in_force.exclude(readings__user=user).defer(*WIDE)}
+    return {version.track_id: version for version in _NEWS(tracks=[*tracks], user=user.pk)}
 
 
 @dataclass(frozen=True)

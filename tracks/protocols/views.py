@@ -30,8 +30,9 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
     user = request.user
-    is_deletable = isinstance(user, User) and selectors.deletable_by(user).filter(pk=stored.pk).exists()
-    return {"may_delete": is_deletable and not stored.is_shipped}
+    if stored.is_shipped or not isinstance(user, User):
+        return {"may_delete": False}
+    return {"may_delete": selectors.deletable_by(user).filter(pk=stored.pk).exists()}
 
 
 @require_safe

@@ -1,6 +1,5 @@
 """Baselines for programs: make one, fuse runs, and offer a baseline to participants."""
 
-from django.shortcuts import get_object_or_404
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -13,7 +12,7 @@ from assay_extensions.baselines.site import services
 from assay_extensions.baselines.site.forms import METHODS, BaselineForm, FusionForm
 from assay_extensions.baselines.site.selectors import FORMULAS, LINKED, TEAM, TEXT
 from jobs.api import JobSerializer
-from pooling.runs.selectors import runs_for
+from pooling.runs.selectors import run_or_404
 from tracks.downloads.api import DownloadPartSerializer
 from tracks.tracks.api import track_of
 from web.api.parsers import JSONParser
@@ -130,7 +129,7 @@ class Baselines(Endpoints):
     def offer_baseline(self, request: Request, run_id: int) -> object:
         """Attach the file of a baseline to the downloads of its track, not released yet."""
         user = person_of(request)
-        return services.offer(run=get_object_or_404(runs_for(user), pk=run_id), by=user)
+        return services.offer(run=run_or_404(user, run_id), by=user)
 
 
 urlpatterns = Baselines.urls()

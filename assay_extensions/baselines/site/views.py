@@ -2,12 +2,12 @@
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from assay_extensions.baselines.site import selectors, services
 from assay_extensions.baselines.site.forms import BaselineForm, FusionForm
-from pooling.runs.selectors import runs_for
+from pooling.runs.selectors import run_or_404
 from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
 from web.pages import context_of, notes_shown, read_and_post
@@ -40,7 +40,7 @@ def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def offer(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Offer the file of a baseline in the downloads of its track, not released yet. Organizers only."""
-    run = get_object_or_404(runs_for(request.user), pk=run_id)
+    run = run_or_404(request.user, run_id)
     row = services.offer(run=run, by=request.user)
     messages.success(request, f"{row.name} is attached. Release it when participants may have it.")
     return redirect("tracks:edit_download", run.track.slug, row.pk)
