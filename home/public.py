@@ -200,13 +200,15 @@ def _contents(track: Track) -> list[str]:
 
 
 def _facts(track: Track) -> list[tuple[str, str]]:
-    """The facts that tell in short what the task is. One query."""
-    protocol, pool = track.protocol.parsed, _JUDGED_POOL.first(track=track.pk)
-    texts, depths = dict(facts(protocol)), pool.depth if pool else protocol.runs.depths
+    """The facts that tell in short what the task is. One query, two if the pool has an older protocol."""
+    pool = _JUDGED_POOL.first(track=track.pk)
+    protocol = track.protocol if pool is None or pool.protocol_id == track.protocol_id else pool.protocol
+    rules = protocol.parsed
+    texts, depths = dict(facts(rules)), pool.depth if pool else rules.runs.depths
     short = {
-        "Pool" if pool else "Usual pool": pooled_units(protocol.pool, protocol.runs, depths),
+        "Pool" if pool else "Usual pool": pooled_units(rules.pool, rules.runs, depths),
         "Grades": texts.get("Grades", ""),
-        "Measures": ", ".join(protocol.scoring.measures),
+        "Measures": ", ".join(rules.scoring.measures),
     }
     return [(heading, text) for heading, text in short.items() if text]
 
@@ -215,7 +217,7 @@ _JUDGED_POOL = Prepared(
     lambda track: (
         Pool.objects.filter(track=track, tops_up=None, batches__kind=Batch.Kind.MAIN)
         .exclude(depth={})
-        .only("depth")
+        .only("depth", "protocol_id")
         .order_by("-pk")
     )
 )

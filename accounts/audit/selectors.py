@@ -91,16 +91,17 @@ def subject_within(event: Event, track: str) -> str:
 def details_of(event: Event) -> list[Detail]:
     """The details of an event in words, in which times are to the minute."""
     return [
-        Detail(
-            "SHA-256" if name == "sha256" else name.replace("_", " "),
-            TIME.sub(r"\1 \2 UTC", _text(value)),
-            f"{len(value)}: {value[0]}, {value[1]}, … {value[-1]}"
-            if isinstance(value, list) and len(value) > LONG
-            else "",
-        )
+        Detail("SHA-256" if name == "sha256" else name.replace("_", " "), _text(value), _short(value))
         for name, value in event.details.items()
         if value not in ("", [], {}, None)
     ]
+
+
+def _short(value: object) -> str:
+    """A long list by its first two and last items; empty for other values."""
+    if not isinstance(value, list) or len(value) <= LONG:
+        return ""
+    return f"{len(value)}: {_text(value[0])}, {_text(value[1])}, … {_text(value[-1])}"
 
 
 def _text(value: object) -> str:
@@ -108,13 +109,13 @@ def _text(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case {"from": old, "to": new}:
-            return f"{old or '–'} → {new or '–'}"
+            return f"{_text(old) if old else '–'} → {_text(new) if new else '–'}"
         case list():
-            return ", ".join(map(str, value))
+            return ", ".join(map(_text, value))
         case dict():
-            return ", ".join(f"{name} {detail}" for name, detail in value.items())
+            return ", ".join(f"{name} {_text(detail)}" for name, detail in value.items())
         case _:
-            return str(value)
+            return TIME.sub(r"\1 \2 UTC", str(value))
 
 
 def as_csv(rows: Iterable[Event]) -> Iterator[str]:

@@ -5,7 +5,6 @@ The judging page has fifty of them. A literal needs one lookup.
 """
 
 from django import template
-from django.conf import settings
 from django.template import defaulttags
 from django.template.base import FilterExpression, Node, NodeList, Parser, Token
 from django.template.loader_tags import BlockNode
@@ -14,6 +13,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
+from home.languages import SOURCE
 from web.links import address_of
 
 register = template.Library()
@@ -21,7 +21,7 @@ register = template.Library()
 
 def _in_language(text: str) -> str:
     """A text in the language of the page. Django searches nine catalogs for an English one."""
-    return text if get_language() == settings.LANGUAGE_CODE else gettext(text)
+    return text if get_language() == SOURCE else gettext(text)
 
 
 class Text(Node):

@@ -159,7 +159,9 @@ def _complaints(track: Track, row: Row, users: Sequence[User], team: Team | None
         return
     user = users[0] if users else None
     if user is None and not row.email:
-        message = f"there is no account {row.username}; give the e-mail address for a new one."
+        other = User.objects.filter(username__iexact=row.username).first()
+        advice = f"one has the name {other.username}" if other else "give the e-mail address for a new one"
+        message = f"there is no account {row.username}; {advice}."
         yield Problem(row.line, "user name", message)
         return
     if user is None and row.username:

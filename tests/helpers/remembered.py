@@ -96,7 +96,7 @@ def _store(memory: _Memory) -> None:
         (_folder() / name).write_bytes(content)
     # what the process and Redis keep by the ids of rows, which have another meaning in each test
     batch_selectors._pool_sizes.cache_clear()
-    pool_selectors._texts.cache_clear()
+    pool_selectors._counted_once.cache_clear()
     move_to_front._topic.cache_clear()
     board_selectors._cells.cache_clear()
     evaluation_selectors._summaries.cache_clear()

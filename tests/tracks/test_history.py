@@ -86,6 +86,14 @@ def test_long_list_is_folded(client: Client, organizer: User) -> None:
     assert '<summary><span class="muted">topics:</span> 98: A.1, A.2, … A.98</summary>A.1, A.2, A.3,' in page
 
 
+def test_times_of_a_folded_list_are_to_the_minute(client: Client, organizer: User) -> None:
+    make_event(details={"moved": [f"2026-11-30T01:57:{second:02}+00:00" for second in range(40)]})
+
+    page = client.get(reverse("tracks:site_history")).content.decode()
+
+    assert "40: 2026-11-30 01:57 UTC, 2026-11-30 01:57 UTC, … 2026-11-30 01:57 UTC</summary>" in page
+
+
 def test_digest_is_shortened_and_a_time_is_to_the_minute_on_the_page_only(
     client: Client, organizer: User
 ) -> None:

@@ -147,6 +147,7 @@ WRONG_LINES = {
     "Eve,gone@example.org,assessor,": "the account gone is deactivated",
     "Eve,twin@example.org,assessor,": "2 accounts have this address: twin1, twin2.",
     "Eve,eve,assessor,": "user name: there is no account eve; give the e-mail address for a new one.",
+    "Ada,ADA,assessor,": "user name: there is no account ADA; one has the name ada.",
     "Ann,ann,assessor,\nAnn,ann@example.org,assessor,": "ann is in line 6 too; list a person once.",
     "Ann,ann,assessor,\nAnn,ann,assessor,": "ann is in line 6 too; list a person once.",
     "Eve,eve@example.org,assessor,,x": "expected at most 4 columns, got 5.",
