@@ -12,7 +12,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import PermissionDenied
-from django.db.models import BigAutoField, F
+from django.db.models import F
 from django.http import Http404
 from django.urls import Resolver404, ResolverMatch, resolve
 
@@ -63,7 +63,7 @@ def track_at(match: ResolverMatch) -> str | int | None:
     for name, (label, way) in WAYS.items():
         if name in match.kwargs:
             key = match.kwargs[name]
-            row = _rows_with_track(label, way).first(pk=key) if key <= BigAutoField.MAX_BIGINT else None
+            row = _rows_with_track(label, way).first(pk=key)
             return None if row is None else int(row.at_track)
     return None
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import BooleanField, F, Func, Model, QuerySet, Value
+from django.db.models import BigAutoField, BooleanField, F, Func, Model, QuerySet, Value
 from django.db.models.base import ModelState
 from psycopg2 import sql
 from psycopg2.extensions import AsIs
@@ -109,6 +109,8 @@ class Prepared(Generic[M]):
 
     def __call__(self, **parameters: Any) -> list[M]:
         """The objects of the query set, but without the signals of their models."""
+        if any(isinstance(value, int) and value > BigAutoField.MAX_BIGINT for value in parameters.values()):
+            return []  # as the ORM answers: no row has such a number, and PostgreSQL refuses it
         statement, converters, annotations, make = self._compiled
         objects = []
         for row in map(list, statement.rows(**parameters)):
