@@ -285,7 +285,7 @@ def add_tasks(user: AnyUser, rows: list[ListedTrack]) -> None:
 
 def add_places(user: AnyUser, rows: list[ListedTrack]) -> None:
     """Add the best runs of the latest result that a participant reads to each track. Two queries, or none."""
-    own = {row.track.pk: row for row in rows if row.teams}
+    own = {row.track.pk: row for row in rows if row.teams and not row.track.protocol.missing}
     if not own:
         return
     boards = seen_by(user.pk).exclude(release=Leaderboard.Release.HIDDEN).defer("statistics", "qrels__report")

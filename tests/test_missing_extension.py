@@ -102,7 +102,7 @@ def test_pages_of_the_track_name_the_extension(
         assert "tracks:track" in names[409]
         assert {"home", "all_tracks", "tracks:protocols"} <= names[200]
         page = client.get(scene.addresses["tracks:protocols"]).content
-        assert b"Needs the extension reading" in page
+        assert b"needs the extension reading" in page
         assert b"Needs the extension reading" in client.get("/tracks/").content
 
 
