@@ -66,7 +66,7 @@ def test_organizers_get_one_e_mail_about_the_requests_of_some_minutes_unless_the
     deliver_at_once(settings, monkeypatch)
     User.objects.filter(pk=scene.organizer.pk).update(email="olga@example.org")
     quiet = make_organizer("quentin", email="quentin@example.org")
-    as_user(quiet).post("/account/", {})
+    as_user(quiet).post("/account/", {"asks": "requests"})
     ask()
     ask(email="ed@example.org", name="Ed Fox")
     at_once = len(mail.outbox)

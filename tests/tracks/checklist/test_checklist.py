@@ -1214,11 +1214,11 @@ def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scor
     assert "Every run has 0 in measures that count units from grade 2 on.\nA.2, A.10<" in page
     assert [*re.findall(r"<h2[^>]*>(?:<svg.*?</svg>)?\s*([^<]*)</h2>", page)][:5] == [
         *(
+            "What the version will contain",
+            "Rules of the protocol",
             "Ready?",
             "Fixed from now on",
             "You can still change",
-            "What the version will contain",
-            "Rules of the protocol",
         )
     ]
     reason = "no unit of grade 2 or higher"
